@@ -1,0 +1,78 @@
+/* The pad40 quantiser. Every operation is f32, nearest even, subnormals kept, as a GPU does it:
+ *
+ *   amax = max |x|                          exact; a NaN loses against a number, NaN alone gives NaN   max.f32
+ *   d    = rn(amax / 127)                                                                              div.rn.f32
+ *   inv  = rn(1 / d), 0 if d = 0            from the d that is not yet rounded to f16                   rcp.rn.f32
+ *   p    = rn(x * inv)                                                                                 mul.rn.f32
+ *   q    = p to the nearest integer, ties to even, held to -128 .. 127; NaN gives 0                    cvt.rni.s32.f32
+ *   d16  = d to binary16, ties to even; 65520 and more gives infinity, NaN gives 0x7fff                cvt.rn.f16.f32
+ *   sum  = q[0] + ... + q[31]
+ *
+ * So the block is dequantised with another d (d16) than it was quantised with, and these corners follow:
+ *   d <= 2^-128: 1/d is infinite; p is infinite for x != 0 (q = 127 or -128), NaN for x = 0 (q = 0); d16 = 0.
+ *   amax = infinity: inv = 0, q = 0 for every x (0 * infinity is NaN), d16 = infinity.
+ *   NaN among numbers: its own q is 0. Nothing but NaN: d16 = 0x7fff, all q = 0. */
+#include "pad40.h"
+#include "activation.h"
+#include "half.h"
+#include <math.h>
+#include <string.h>
+
+/* max |x| by the bits: magnitudes of floats order as integers, and no library's view of signalling NaNs comes in. */
+static float amax_of(const float in[PAD40_VALUES]) {
+    const uint32_t infinity = 0x7f800000, nan = 0x7fffffff;
+    uint32_t largest = 0;
+    int numbers = 0;
+    for (int k = 0; k < PAD40_VALUES; k++) {
+        uint32_t magnitude = float_bits(in[k]) & 0x7fffffff;
+        if (magnitude > infinity)
+            continue;
+        numbers++;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return bits_float(numbers ? largest : nan);
+}
+
+/* Held to int8 first, which changes no result since both ends are integers, and keeps the conversion in range. */
+static int8_t to_int8(float p) {
+    if (isnan(p))
+        return 0;
+    p = p < -128 ? -128 : p > 127 ? 127 : p;
+    return (int8_t)lrintf(p); /* nearest even: nothing here ever changes the rounding mode */
+}
+
+void pad40_quantize(const float in[32], struct block_pad40 *b) {
+    float d = amax_of(in) / 127.0f;
+    float inverse = d == 0 ? 0.0f : 1.0f / d;
+    *b = (struct block_pad40){.d = half_from_float(d)};
+    for (int k = 0; k < PAD40_VALUES; k++) {
+        b->q[k] = to_int8(in[k] * inverse);
+        b->sum += b->q[k];
+    }
+}
+
+void pad40_dequantize(const struct block_pad40 *b, float out[32]) {
+    float d = half_to_float(b->d);
+    for (int k = 0; k < PAD40_VALUES; k++)
+        out[k] = d * b->q[k];
+}
+
+static void quantize(const float *in, void *block) {
+    struct block_pad40 b;
+    pad40_quantize(in, &b);
+    memcpy(block, &b, sizeof b);
+}
+
+static void dequantize(const void *block, float *out) {
+    struct block_pad40 b;
+    memcpy(&b, block, sizeof b);
+    pad40_dequantize(&b, out);
+}
+
+const struct activation_format activation_pad40 = {
+    .name = "pad40",
+    .block_values = PAD40_VALUES,
+    .block_bytes = PAD40_BYTES,
+    .quantize = quantize,
+    .dequantize = dequantize,
+};

@@ -1,0 +1,62 @@
+/* Second implementations of what ref/ computes, written from the texts of the formats, to judge ref/ with. They include
+ * nothing of ref/, share no method with it (bit numbers, exact integers and search here, word arithmetic there), and
+ * may be as slow as they like. */
+#ifndef INDEPENDENT_H
+#define INDEPENDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 u128;
+__extension__ typedef __int128 s128;
+
+/* ---- rounding.c ---- */
+
+/* A binary interchange format of IEEE 754: `precision` significant bits, finest step 2^least, exponent field all ones
+ * for infinity. */
+struct binary {
+    int precision, least, exponent_bits;
+};
+extern const struct binary binary16, binary32;
+
+/* Bits of +-(mantissa * 2^exponent + something), rounded to nearest, ties to even; the something is 0, or with `more`
+ * anything between 0 and 2^exponent (the mantissa MUST then have more bits than the format). */
+uint32_t independent_round(const struct binary *f, bool negative, u128 mantissa, int exponent, bool more);
+
+enum kind { FINITE, INFINITE, NOT_A_NUMBER };
+struct parts { /* a finite number is +-(mantissa * 2^exponent) */
+    enum kind kind;
+    bool negative;
+    uint32_t mantissa;
+    int exponent;
+};
+struct parts independent_parts(const struct binary *f, uint32_t bits);
+
+/* ---- half.c ---- */
+
+double independent_half_value(uint16_t h);   /* by ldexp; infinities and NaN as C has them */
+uint16_t independent_half_nearest(double x); /* by search among all binary16 values; NaN gives 0x7fff */
+
+/* ---- q4_k.c ---- */
+
+struct q4_k_cell { /* value e of a block stands for d * scale * nibble - dmin * min */
+    unsigned scale, min, nibble;
+};
+struct q4_k_cell independent_q4_k_cell(const uint8_t block[144], unsigned e);
+/* Bits of the f32 nearest to the exact value e of a block with finite d and dmin. */
+uint32_t independent_q4_k_value(const uint8_t block[144], unsigned e);
+
+/* ---- pad40.c ---- */
+
+void independent_pad40_quantize(const uint32_t x[32], uint8_t block[40]); /* x: bits of f32 */
+
+/* ---- two_term.c ---- */
+
+/* One cell of contract q4_k_pad40_two_term: bits of the f32 result of a weight row and an activation row of depth id.
+ */
+uint32_t independent_two_term(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+/* The same cell without any rounding, in units of 2^-48; all operands MUST be finite. */
+s128 independent_two_term_exact(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+
+#endif
