@@ -1,0 +1,75 @@
+/* What a judge says about one launch, and what a verdict means for the exit code (design.md 8). */
+#ifndef ORACLES_FINDING_H
+#define ORACLES_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum verdict { /* closed set; the order is the order of precedence, worst last */
+               VERDICT_PASS,
+               VERDICT_SKIPPED,
+               VERDICT_UNTESTED,
+               VERDICT_APPROXIMATE,
+               VERDICT_UNWRITTEN,
+               VERDICT_DIFFERS,
+               VERDICT_HAZARD,
+               VERDICT_GUARD,
+               VERDICT_LAUNCH,
+               VERDICT_INPUT,
+               VERDICTS,
+};
+
+const char *verdict_name(enum verdict v);              /* "PASS" ... */
+bool verdict_named(const char *name, enum verdict *v); /* false when it is none */
+bool verdict_is_wrong_kernel(enum verdict v);          /* exit 1: UNWRITTEN DIFFERS HAZARD GUARD LAUNCH APPROXIMATE */
+
+/* A place in the launch. Fields that do not apply: NULL, -1 or has_... false. Texts are owned by the finding unless
+ * said otherwise. */
+struct where {
+    char *buffer;        /* buffer or plane */
+    int64_t offset;      /* byte in it, may be negative (before its start) */
+    int64_t cell[2];     /* token and row, token and value, or element and -1; -1 when unknown */
+    const char *axis[2]; /* what cell[] counts: "token", "row"; static */
+    bool has_thread;
+    uint32_t block[3], warp, lane;
+    char *file; /* source file, NULL when the PTX has no line info */
+    int line;
+    int ptx_line;      /* 0 when unknown */
+    char *instruction; /* text of the PTX instruction, or NULL */
+};
+
+#define FINDING_LINES 8
+
+struct finding {
+    const char *oracle; /* static */
+    enum verdict verdict;
+    struct where where;
+    bool has_values;
+    unsigned value_bytes; /* 1 .. 8 */
+    bool value_is_float;  /* f32 bits: shown as a number as well */
+    uint64_t want, got;
+    char *summary;  /* one line */
+    char *suspects; /* likely mistakes, one line, or NULL */
+    struct {
+        const char *label; /* static, at most 7 characters: "first", "shape", "probe" */
+        char *text;
+    } lines[FINDING_LINES]; /* the lines of the failure message, in order */
+    size_t line_count;
+};
+
+struct findings {
+    struct finding *items; /* owned */
+    size_t count;
+};
+
+/* Appends an empty finding of that oracle and verdict and returns it for filling; never NULL. */
+struct finding *findings_add(struct findings *f, const char *oracle, enum verdict v);
+/* Adds a line of the failure message. Lines past FINDING_LINES are a programming error and abort. */
+void finding_line(struct finding *f, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
+enum verdict findings_worst(const struct findings *f); /* VERDICT_PASS when empty */
+/* The first finding of the worst verdict, or NULL when there is none. */
+const struct finding *findings_first(const struct findings *f);
+void findings_free(struct findings *f);
+
+#endif

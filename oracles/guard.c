@@ -1,0 +1,93 @@
+/* guard: every access stays inside its buffer, its arena and its plane, and is aligned; inputs are left alone. */
+#include "../ref/checked.h"
+#include "oracle.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const char *space_name(enum event_space s) {
+    switch (s) {
+    case SPACE_GLOBAL:
+        return "global memory";
+    case SPACE_SHARED:
+        return "shared memory";
+    case SPACE_LOCAL:
+        return "local memory";
+    case SPACE_PARAM:
+        return "parameter memory";
+    case SPACE_NONE:
+        break;
+    }
+    return "memory";
+}
+
+/* "plane sda_q (8192 B)", "buffer result (9240 B)", "the shared arena (98304 B)". */
+static char *target_text(const struct launch *l, const struct event *v) {
+    if (v->plane >= 0) {
+        return must_format("plane %s (%zu B)", l->planes[v->plane].name, l->planes[v->plane].bytes);
+    }
+    if (v->buffer >= 0) {
+        return must_format("buffer %s (%zu B)", l->buffers[v->buffer].name, l->buffers[v->buffer].bytes);
+    }
+    if (v->space == SPACE_SHARED) {
+        return must_format("the shared arena (%zu B)", l->shared_bytes + l->module->static_shared_bytes);
+    }
+    return must_strdup(space_name(v->space));
+}
+
+static const char *target_name(const struct launch *l, const struct event *v) {
+    return v->plane >= 0    ? l->planes[v->plane].name
+           : v->buffer >= 0 ? l->buffers[v->buffer].name
+                            : space_name(v->space);
+}
+
+static enum ruling judge(const struct evidence *e, struct findings *out) {
+    const struct launch *l = e->launch;
+    bool found = false;
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        char *target = target_text(l, v);
+        char *what = must_format("%zu-byte %s at byte %" PRId64 " of %s", v->bytes, v->store ? "store" : "load",
+                                 v->offset, target);
+        const char *suspects = NULL, *tail = "";
+        char *reach = NULL;
+        switch (v->kind) {
+        case EVENT_OUT_OF_BOUNDS:
+            tail = ": out of bounds";
+            suspects = "index past the end, grid or tail mask too wide, or a size taken from the wrong number";
+            break;
+        case EVENT_READ_ONLY:
+            tail = ": an input is written";
+            suspects = "argument order, or an output that the launch file calls `in`";
+            break;
+        case EVENT_MISALIGNED:
+            tail = ": misaligned";
+            suspects = "the vector's width does not divide the pitch or the offset of the data";
+            break;
+        case EVENT_PLANE:
+            reach = must_format(": reaches into %s",
+                                v->other_plane >= 0 ? l->planes[v->other_plane].name : "memory outside the planes");
+            suspects = v->offset < 0 ? "negative index, or wrong base of the plane"
+                                     : "stride or vector width larger than the plane was sized for";
+            break;
+        default:
+            break;
+        }
+        if (suspects != NULL) {
+            found = true;
+            struct finding *f = finding_of_event(out, "guard", VERDICT_GUARD, e, v,
+                                                 must_format("%s%s", what, reach ? reach : tail), suspects);
+            f->where.buffer = must_strdup(target_name(l, v));
+            f->where.offset = v->offset;
+        }
+        free(target);
+        free(what);
+        free(reach);
+    }
+    return found ? RULING_FOUND : RULING_CLEAN;
+}
+
+const struct oracle oracle_guard = {
+    .name = "guard",
+    .about = "accesses stay in their buffer, arena and plane, are aligned, and leave inputs alone",
+    .judge = judge,
+};

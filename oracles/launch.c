@@ -1,0 +1,31 @@
+/* launch: the kernel ran to its end. A trap is the kernel's own word that it cannot go on (LAUNCH, exit 1); a block
+ * that runs past its step budget is a program that cannot be judged (INPUT, exit 2). */
+#include "../ref/checked.h"
+#include "oracle.h"
+#include <inttypes.h>
+
+static enum ruling judge(const struct evidence *e, struct findings *out) {
+    const uint64_t budget = e->launch->step_budget != 0 ? e->launch->step_budget : LAUNCH_STEP_BUDGET;
+    bool found = false;
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        if (v->kind == EVENT_TRAP) {
+            finding_of_event(out, "launch", VERDICT_LAUNCH, e, v, must_strdup("the kernel executed trap"),
+                             "a precondition that the kernel checks itself");
+            found = true;
+        }
+        if (v->kind == EVENT_STEP_BUDGET) {
+            finding_of_event(out, "launch", VERDICT_INPUT, e, v,
+                             must_format("a block ran past its budget of %" PRIu64 " warp instructions", budget),
+                             "a loop that never ends; a longer launch needs `steps` in its launch file");
+            found = true;
+        }
+    }
+    return found ? RULING_FOUND : RULING_CLEAN;
+}
+
+const struct oracle oracle_launch = {
+    .name = "launch",
+    .about = "the kernel ran to its end, without trap and within its step budget",
+    .judge = judge,
+};

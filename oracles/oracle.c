@@ -1,0 +1,107 @@
+#include "oracle.h"
+#include "../ref/activation.h"
+#include "../ref/checked.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_parity, oracle_truth;
+
+const struct oracle *const oracles[] = {
+    &oracle_launch, &oracle_guard, &oracle_sync, &oracle_coverage, &oracle_parity, &oracle_truth, NULL,
+};
+
+void where_site(struct where *p, const struct trace *t, size_t instruction) {
+    if (instruction >= t->site_count) {
+        return;
+    }
+    const struct trace_site *s = &t->sites[instruction];
+    p->file = s->file != NULL && s->line > 0 ? must_strdup(s->file) : NULL;
+    p->line = s->line;
+    p->ptx_line = s->ptx_line;
+    p->instruction = s->text != NULL ? must_strdup(s->text) : NULL;
+}
+
+void where_writer(struct where *p, const struct launch *l, const struct trace *t, const struct cell_writer *w) {
+    p->has_thread = true;
+    p->block[0] = (uint32_t)(w->block % l->grid[0]);
+    p->block[1] = (uint32_t)(w->block / l->grid[0] % l->grid[1]);
+    p->block[2] = (uint32_t)(w->block / l->grid[0] / l->grid[1]);
+    p->warp = w->thread / 32;
+    p->lane = w->thread % 32;
+    where_site(p, t, w->instruction);
+}
+
+const char *where_text(const struct where *p) {
+    static _Thread_local char text[512];
+    if (p->file != NULL) {
+        snprintf(text, sizeof text, "%s:%d", p->file, p->line);
+    } else if (p->ptx_line > 0) {
+        snprintf(text, sizeof text, "PTX line %d", p->ptx_line);
+    } else {
+        snprintf(text, sizeof text, "unknown place");
+    }
+    return text;
+}
+
+struct finding *finding_of_event(struct findings *out, const char *oracle, enum verdict v, const struct evidence *e,
+                                 const struct event *event, char *summary, const char *suspects) {
+    struct finding *f = findings_add(out, oracle, v);
+    f->summary = summary;
+    f->suspects = must_strdup(suspects);
+    f->where.has_thread = true;
+    memcpy(f->where.block, event->block, sizeof f->where.block);
+    f->where.warp = event->warp;
+    f->where.lane = event->lane;
+    where_site(&f->where, e->trace, event->instruction);
+    finding_line(f, oracle, "%s", summary);
+    finding_line(f, "by", "block (%u,%u,%u) warp %u lane %u; %" PRIu64 " lane%s at this site", event->block[0],
+                 event->block[1], event->block[2], event->warp, event->lane, event->count,
+                 event->count == 1 ? "" : "s");
+    finding_line(f, "site", "%s  %s", where_text(&f->where), f->where.instruction ? f->where.instruction : "");
+    return f;
+}
+
+void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t cell) {
+    const struct launch_buffer *b = &e->launch->buffers[buffer];
+    p->buffer = must_strdup(b->name);
+    p->offset = (int64_t)(cell * b->cell_bytes);
+    if (e->contract != NULL && strcmp(e->contract->result, "f32") == 0 && e->operands->od > 0) {
+        p->cell[0] = (int64_t)(cell / e->operands->od);
+        p->cell[1] = (int64_t)(cell % e->operands->od);
+        p->axis[0] = "token";
+        p->axis[1] = "row";
+        return;
+    }
+    const struct activation_format *f = e->contract != NULL ? activation_named(e->contract->result) : NULL;
+    if (f != NULL) {
+        const size_t blocks = e->operands->id / f->block_values; /* a token */
+        const size_t block = cell * b->cell_bytes / f->block_bytes;
+        p->cell[0] = (int64_t)(block / blocks);
+        p->cell[1] = (int64_t)(block % blocks);
+        p->axis[0] = "token";
+        p->axis[1] = "block";
+        return;
+    }
+    p->cell[0] = (int64_t)cell;
+    p->axis[0] = "element";
+}
+
+/* A byte still is as the launch found it: not stored, or, where stores are not counted, poison. */
+static bool byte_unwritten(const struct evidence *e, size_t buffer, size_t i) {
+    if (e->trace->has_coverage) {
+        return (e->trace->coverage[buffer].stores[i] & 127) == 0;
+    }
+    uint8_t poison[4];
+    memcpy(poison, &e->poison, 4);
+    return e->launch->buffers[buffer].data[i] == poison[i % 4];
+}
+
+bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) {
+    const size_t n = e->launch->buffers[buffer].cell_bytes;
+    size_t unwritten = 0;
+    for (size_t i = 0; i < n; ++i) {
+        unwritten += byte_unwritten(e, buffer, cell * n + i);
+    }
+    return e->trace->has_coverage ? unwritten > 0 : unwritten == n;
+}

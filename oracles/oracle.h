@@ -1,0 +1,56 @@
+/* The judges. One judge is one file that defines `const struct oracle oracle_<name>` and one row of the table in
+ * oracle.c. A judge looks at what a launch left behind; it never runs anything. */
+#ifndef ORACLES_ORACLE_H
+#define ORACLES_ORACLE_H
+
+#include "../gpu/launch.h"
+#include "../ref/contract.h"
+#include "finding.h"
+
+/* One launch that has run, with everything a judge may ask for. */
+struct evidence {
+    const struct launch *launch; /* buffers hold what the kernel left */
+    const struct trace *trace;
+    const struct contract *contract;          /* NULL: a foreign kernel */
+    const struct contract_operands *operands; /* of the contract, else NULL */
+    const uint8_t *const
+        *expected;   /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
+    uint32_t poison; /* the word that fills OUT buffers before the launch */
+    bool complete;   /* the launch ran to its end: no trap, deadlock or exhausted budget */
+};
+
+enum ruling { /* what a judge did with the evidence */
+              RULING_CLEAN,
+              RULING_FOUND,
+              RULING_NOT_JUDGED, /* it had nothing to judge by (no contract, no line of the launch file ...) */
+};
+
+struct oracle {
+    const char *name;  /* "parity" */
+    const char *about; /* one line for `warpproof list oracles` */
+    enum ruling (*judge)(const struct evidence *e, struct findings *out);
+};
+
+extern const struct oracle *const oracles[]; /* in the order they judge, ended by NULL */
+#define ORACLES_MAX 16
+
+/* Fills block, warp, lane of a place from a cell writer, and file, line, text from a trace site. */
+void where_writer(struct where *p, const struct launch *l, const struct trace *t, const struct cell_writer *w);
+void where_site(struct where *p, const struct trace *t, size_t instruction);
+/* "gpu/kernels/x.cu:143", or "PTX line 88" without line info, in a static thread-local buffer. */
+const char *where_text(const struct where *p);
+
+/* Appends the finding of one event: summary (taken over), suspects, the thread and instruction as `where`, and the
+ * lines `<oracle> summary`, `by block warp lane`, `site file:line instruction`. */
+struct finding *finding_of_event(struct findings *out, const char *oracle, enum verdict v, const struct evidence *e,
+                                 const struct event *event, char *summary, const char *suspects);
+
+/* What the cells of a buffer are called: token and row for a matrix result, element otherwise. cell[] and axis[] of p.
+ */
+void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t cell);
+
+/* The launch left a cell of an OUT buffer unwritten: where stores are counted, one byte of it not stored is enough;
+ * elsewhere poison must fill the whole cell. */
+bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
+
+#endif

@@ -1,0 +1,15 @@
+#include "outcome.h"
+#include <stdlib.h>
+
+enum verdict outcome_verdict(const struct outcome *o) {
+    return o->skipped ? VERDICT_SKIPPED : findings_worst(&o->findings);
+}
+
+void outcome_free(struct outcome *o) {
+    free(o->id);
+    free(o->about);
+    free(o->rerun);
+    free(o->why);
+    findings_free(&o->findings);
+    *o = (struct outcome){0};
+}

@@ -1,0 +1,25 @@
+/* What became of one case: the verdict, every finding, and what the run counted. Reports read nothing else. */
+#ifndef ORACLES_OUTCOME_H
+#define ORACLES_OUTCOME_H
+
+#include "oracle.h"
+
+struct outcome {
+    char *id;     /* of the case, or the launch file's path */
+    char *about;  /* kernel's name */
+    char *rerun;  /* the command that runs it again, or NULL */
+    bool skipped; /* selected, but what it needs is not there; see why */
+    char *why;    /* of a skip, or NULL */
+    struct findings findings;
+    enum ruling rulings[ORACLES_MAX]; /* by index in oracles[]; meaningless when skipped or refused */
+    bool judged;                      /* the launch ran and the oracles saw it */
+    bool parity_judged;               /* some output was compared with right bytes */
+    char digest[65];                  /* SHA-256 of all output bytes in argument order, "" when it did not run */
+    uint64_t warp_instructions, macs;
+    double seconds; /* of the execution alone */
+};
+
+enum verdict outcome_verdict(const struct outcome *o); /* worst finding; SKIPPED; PASS */
+void outcome_free(struct outcome *o);
+
+#endif

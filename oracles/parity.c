@@ -1,0 +1,230 @@
+/* parity: the bytes of every output equal the contract's (or the launch file's `expect`). Bytes, never values: -0 is
+ * not +0, and a NaN must have the right payload. Cells that were never written are coverage's to name. */
+#include "../ref/checked.h"
+#include "../ref/half.h"
+#include "oracle.h"
+#include "pattern.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE_LIMIT 4096 /* rows or tokens beyond this are not compared with each other */
+
+/* A matrix result for the probe: cell (i, j) of want and got, n0 x n1. */
+struct matrix {
+    const uint8_t *want, *got;
+    size_t n0, n1, cell_bytes;
+};
+
+static bool cell_equal(const struct matrix *m, size_t i, size_t j, size_t wi, size_t wj) {
+    return memcmp(m->got + (i * m->n1 + j) * m->cell_bytes, m->want + (wi * m->n1 + wj) * m->cell_bytes,
+                  m->cell_bytes) == 0;
+}
+
+/* Row (or token, when transposed) `index` of got equals row `other` of want in every cell. */
+static bool line_equal(const struct matrix *m, bool rows, size_t index, size_t other) {
+    const size_t n = rows ? m->n0 : m->n1;
+    for (size_t k = 0; k < n; ++k) {
+        if (rows ? !cell_equal(m, k, index, k, other) : !cell_equal(m, index, k, other, k)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "result[t][j] holds row j mod 16 (want j)": which wrong rows (tokens) hold another's values. NULL: none or few. */
+static char *probe_lines(const struct matrix *m, const uint8_t *wrong, bool rows) {
+    const size_t n = rows ? m->n1 : m->n0, depth = rows ? m->n0 : m->n1;
+    const char *name = rows ? "row" : "token", *letter = rows ? "j" : "t";
+    if (n < 2 || n > PROBE_LIMIT) {
+        return NULL;
+    }
+    size_t *from = must_calloc(n, sizeof *from), *to = must_calloc(n, sizeof *to);
+    size_t wrong_lines = 0, matched = 0;
+    for (size_t i = 0; i < n; ++i) {
+        bool bad = false;
+        for (size_t k = 0; k < depth && !bad; ++k) {
+            bad = wrong[rows ? k * m->n1 + i : i * m->n1 + k];
+        }
+        wrong_lines += bad;
+        for (size_t other = 0; bad && other < n; ++other) {
+            if (other != i && line_equal(m, rows, i, other)) {
+                from[matched] = i;
+                to[matched++] = other;
+                break;
+            }
+        }
+    }
+    char *text = NULL;
+    if (matched > 0 && 2 * matched >= wrong_lines) {
+        char *rule = pattern_rule(from, to, matched, letter);
+        text = rule != NULL
+                   ? must_format("result[t][j] holds the value of %s %s (want %s %s)", name, rule, name, letter)
+                   : must_format("%zu of %zu wrong %ss hold another %s's values: %s %zu those of %zu", matched,
+                                 wrong_lines, name, name, name, from[0], to[0]);
+        free(rule);
+    }
+    free(from);
+    free(to);
+    return text;
+}
+
+/* Distance in units of the last place: floats ordered as integers. */
+static uint64_t ulps(uint32_t a, uint32_t b) {
+    const int64_t x = a >> 31 ? -(int64_t)(a & 0x7fffffff) : (int64_t)a;
+    const int64_t y = b >> 31 ? -(int64_t)(b & 0x7fffffff) : (int64_t)b;
+    return (uint64_t)(x > y ? x - y : y - x);
+}
+
+static bool is_nan(uint32_t u) {
+    return (u & 0x7fffffff) > 0x7f800000;
+}
+
+/* How far off the wrong f32 cells are. *last_place: only the last bits differ. */
+static char *size_text(const struct matrix *m, const uint8_t *wrong, bool *last_place) {
+    uint64_t most = 0;
+    double relative = 0;
+    size_t nans = 0, zeros = 0;
+    for (size_t i = 0; i < m->n0 * m->n1; ++i) {
+        if (!wrong[i]) {
+            continue;
+        }
+        uint32_t want, got;
+        memcpy(&want, m->want + 4 * i, 4);
+        memcpy(&got, m->got + 4 * i, 4);
+        if (is_nan(want) || is_nan(got)) {
+            ++nans;
+            continue;
+        }
+        zeros += (want | got) == 0x80000000;
+        const uint64_t u = ulps(want, got);
+        most = u > most ? u : most;
+        const double w = bits_float(want), g = bits_float(got);
+        const double r = w != 0 ? fabs(g - w) / fabs(w) : INFINITY;
+        relative = r > relative ? r : relative;
+    }
+    *last_place = nans == 0 && most <= 16;
+    char *text = must_format("at most %" PRIu64 " units in the last place, relative %.2g", most, relative);
+    if (nans > 0 || zeros > 0) {
+        char *more = must_format("%s; %zu with a NaN, %zu with the other zero", text, nans, zeros);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
+static uint64_t value_of(const uint8_t *bytes, size_t n) {
+    uint64_t v = 0;
+    memcpy(&v, bytes, n);
+    return v;
+}
+
+static char *value_text(uint64_t v, unsigned bytes, bool is_f32) {
+    return is_f32 ? must_format("0x%08x %.9g", (unsigned)v, (double)bits_float((uint32_t)v))
+                  : must_format("0x%0*" PRIx64, (int)bytes * 2, v);
+}
+
+static void describe(const struct evidence *e, size_t buffer, const uint8_t *wrong, size_t first,
+                     struct findings *out) {
+    const struct launch_buffer *b = &e->launch->buffers[buffer];
+    struct finding *f = findings_add(out, "parity", VERDICT_DIFFERS);
+    where_cell(&f->where, e, buffer, first);
+    const struct where *w = &f->where;
+    const bool matrix = w->axis[1] != NULL && strcmp(w->axis[1], "row") == 0;
+    const size_t n1 = matrix ? e->operands->od : 1;
+    struct matrix m = {e->expected[buffer], b->data, b->bytes / b->cell_bytes / n1, n1, b->cell_bytes};
+
+    f->has_values = true;
+    f->value_bytes = b->cell_bytes < 8 ? (unsigned)b->cell_bytes : 8;
+    f->value_is_float = b->is_f32;
+    f->want = value_of(m.want + first * m.cell_bytes, f->value_bytes);
+    f->got = value_of(m.got + first * m.cell_bytes, f->value_bytes);
+    char *want = value_text(f->want, f->value_bytes, b->is_f32), *got = value_text(f->got, f->value_bytes, b->is_f32);
+    char *cell = w->axis[1] != NULL
+                     ? must_format("%s %" PRId64 ", %s %" PRId64, w->axis[0], w->cell[0], w->axis[1], w->cell[1])
+                     : must_format("%s %" PRId64, w->axis[0], w->cell[0]);
+    finding_line(f, "first", "%s (%s byte %" PRId64 ")   want %s   got %s", cell, b->name, w->offset, want, got);
+
+    struct pattern p = pattern_of(wrong, m.n0, m.n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
+    finding_line(f, "shape", "%s%s%s", p.text, p.suspects ? "   -> " : "", p.suspects ? p.suspects : "");
+    bool last_place = false;
+    if (b->is_f32) {
+        char *size = size_text(&m, wrong, &last_place);
+        finding_line(f, "size", "%s%s", size, last_place ? "   -> rounding, fusion or order of summation" : "");
+        free(size);
+    }
+    if (matrix) {
+        char *probe = probe_lines(&m, wrong, true);
+        probe = probe != NULL ? probe : probe_lines(&m, wrong, false);
+        if (probe != NULL) {
+            finding_line(f, "probe", "%s", probe);
+            free(probe);
+        }
+    }
+    if (e->trace->has_coverage) {
+        where_writer(&f->where, e->launch, e->trace, &e->trace->coverage[buffer].cells[first].last);
+        finding_line(f, "site", "%s  %s   stored by block (%u,%u,%u) warp %u lane %u", where_text(w),
+                     w->instruction ? w->instruction : "", w->block[0], w->block[1], w->block[2], w->warp, w->lane);
+    }
+    f->summary = must_format("%s: want %s, got %s; %s", cell, want, got, p.text);
+    f->suspects = must_strdup(last_place   ? "rounding, fusion or order of summation"
+                              : p.suspects ? p.suspects
+                                           : "layout, index or scale");
+    free(p.text);
+    free(cell);
+    free(want);
+    free(got);
+}
+
+/* A result that is NaN in every cell equals any other such result: it proves nothing (defects C96). */
+static bool all_nan(const struct evidence *e, size_t buffer) {
+    const struct launch_buffer *b = &e->launch->buffers[buffer];
+    for (size_t i = 0; b->is_f32 && i < b->bytes; i += 4) {
+        if (!is_nan((uint32_t)value_of(e->expected[buffer] + i, 4))) {
+            return false;
+        }
+    }
+    return b->is_f32 && b->bytes > 0;
+}
+
+static enum ruling judge(const struct evidence *e, struct findings *out) {
+    if (!e->complete) {
+        return RULING_NOT_JUDGED; /* half a result says nothing that the reason for the stop does not say better */
+    }
+    bool found = false, judged = false;
+    for (size_t i = 0; i < e->launch->buffer_count; ++i) {
+        const struct launch_buffer *b = &e->launch->buffers[i];
+        if (b->role == BUFFER_IN || e->expected[i] == NULL) {
+            continue;
+        }
+        judged = true;
+        if (all_nan(e, i)) {
+            struct finding *f = findings_add(out, "parity", VERDICT_INPUT);
+            f->summary = must_format("every expected cell of %s is NaN: equality would prove nothing", b->name);
+            finding_line(f, "parity", "%s", f->summary);
+            found = true;
+            continue;
+        }
+        const size_t cells = b->bytes / b->cell_bytes;
+        uint8_t *wrong = must_calloc(cells + 1, 1);
+        size_t first = cells;
+        for (size_t c = 0; c < cells; ++c) {
+            wrong[c] = memcmp(b->data + c * b->cell_bytes, e->expected[i] + c * b->cell_bytes, b->cell_bytes) != 0 &&
+                       !(b->role == BUFFER_OUT && evidence_unwritten(e, i, c));
+            first = wrong[c] && first == cells ? c : first;
+        }
+        if (first < cells) {
+            describe(e, i, wrong, first, out);
+            found = true;
+        }
+        free(wrong);
+    }
+    return found ? RULING_FOUND : judged ? RULING_CLEAN : RULING_NOT_JUDGED;
+}
+
+const struct oracle oracle_parity = {
+    .name = "parity",
+    .about = "every output byte equals the contract's, or the launch file's expected file",
+    .judge = judge,
+};

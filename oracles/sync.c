@@ -1,0 +1,28 @@
+/* sync: barriers are reached by all lanes that must reach them, and every warp gets past the last one. */
+#include "../ref/checked.h"
+#include "oracle.h"
+
+static const char *const texts[EVENT_KINDS] = {
+    [EVENT_DIVERGENT_BARRIER] = "barrier reached by a part of a warp's live lanes",
+    [EVENT_DIVERGENT_ALIGNED] = ".aligned instruction executed by a part of a warp's live lanes",
+    [EVENT_DEADLOCK] = "deadlock: warps wait at barriers that can never fill",
+};
+
+static enum ruling judge(const struct evidence *e, struct findings *out) {
+    bool found = false;
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        if (texts[v->kind] != NULL) {
+            found = true;
+            finding_of_event(out, "sync", VERDICT_HAZARD, e, v, must_strdup(texts[v->kind]),
+                             "a barrier or warp-wide instruction inside a branch that not all threads take");
+        }
+    }
+    return found ? RULING_FOUND : RULING_CLEAN;
+}
+
+const struct oracle oracle_sync = {
+    .name = "sync",
+    .about = "barriers and warp-wide instructions are reached by every lane that must reach them",
+    .judge = judge,
+};

@@ -1,0 +1,118 @@
+#include "trial.h"
+#include "../ref/checked.h"
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void refuse(struct outcome *o, const struct error *e) {
+    struct finding *f = findings_add(&o->findings, "input", VERDICT_INPUT);
+    f->summary = must_strdup(e->text);
+    /* a message with a caret has several lines; each is a line of the report */
+    char *copy = must_strdup(e->text), *rest = copy;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL && f->line_count < FINDING_LINES;) {
+        finding_line(f, f->line_count == 0 ? "input" : "", "%s", line);
+    }
+    free(copy);
+}
+
+static void digest_outputs(const struct launch *l, char hex[65]) {
+    unsigned char bytes[EVP_MAX_MD_SIZE];
+    unsigned length = 0;
+    EVP_MD_CTX *c = EVP_MD_CTX_new();
+    hex[0] = 0;
+    if (c == NULL || EVP_DigestInit_ex(c, EVP_sha256(), NULL) != 1) {
+        EVP_MD_CTX_free(c);
+        return;
+    }
+    for (size_t i = 0; i < l->buffer_count; ++i) {
+        if (l->buffers[i].role != BUFFER_IN) {
+            EVP_DigestUpdate(c, l->buffers[i].data, l->buffers[i].bytes);
+        }
+    }
+    if (EVP_DigestFinal_ex(c, bytes, &length) == 1 && length == 32) {
+        for (unsigned i = 0; i < length; ++i) {
+            snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+        }
+    }
+    EVP_MD_CTX_free(c);
+}
+
+static bool is_complete(const struct trace *t) {
+    for (size_t i = 0; i < t->event_count; ++i) {
+        const enum event_kind k = t->events[i].kind;
+        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void judge(const struct trial *t, const struct bound *b, const struct trace *trace, const uint8_t *result,
+                  struct outcome *o) {
+    const uint8_t **expected = must_calloc(b->launch.buffer_count + 1, sizeof *expected);
+    for (size_t i = 0; i < b->launch.buffer_count; ++i) {
+        expected[i] = i == b->result ? result : b->expected[i];
+    }
+    const struct evidence e = {
+        .launch = &b->launch,
+        .trace = trace,
+        .contract = t->contract,
+        .operands = t->operands != NULL ? &t->operands->view : NULL,
+        .expected = expected,
+        .poison = BIND_POISON,
+        .complete = is_complete(trace),
+    };
+    for (size_t i = 0; oracles[i] != NULL; ++i) {
+        o->rulings[i] = oracles[i]->judge(&e, &o->findings);
+        o->parity_judged |= strcmp(oracles[i]->name, "parity") == 0 && o->rulings[i] != RULING_NOT_JUDGED;
+    }
+    o->judged = true;
+    free(expected);
+}
+
+static bool run(const struct trial *t, struct bound *b, struct trace *trace, struct outcome *o, struct error *e) {
+    if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e)) {
+        return false;
+    }
+    b->launch.threads = t->threads;
+    if (!launch_check(&b->launch, e) || !t->runner->run(&b->launch, trace, e)) {
+        return false;
+    }
+    uint8_t *result = NULL;
+    if (t->contract != NULL) {
+        result = malloc(t->operands->result_bytes + 1);
+        if (result == NULL) {
+            return fail(e, "no memory for a result of %zu bytes", t->operands->result_bytes);
+        }
+        t->contract->evaluate(&t->operands->view, result);
+    }
+    judge(t, b, trace, result, o);
+    free(result);
+    digest_outputs(&b->launch, o->digest);
+    o->warp_instructions = trace->warp_instructions;
+    o->macs = trace->macs;
+    o->seconds = trace->seconds;
+    return true;
+}
+
+static struct outcome empty(const struct trial *t) {
+    return (struct outcome){.id = must_strdup(t->id), .about = must_strdup(t->spec->kernel)};
+}
+
+void trial_run(const struct trial *t, struct outcome *o) {
+    *o = empty(t);
+    struct bound bound = {0};
+    struct trace trace = {0};
+    struct error e;
+    if (!run(t, &bound, &trace, o, &e)) {
+        refuse(o, &e);
+    }
+    trace_free(&trace);
+    bound_free(&bound);
+}
+
+void trial_refuse(const struct trial *t, const struct error *e, struct outcome *o) {
+    *o = empty(t);
+    refuse(o, e);
+}

@@ -1,0 +1,27 @@
+/* One trial: operands, launch, runner, expected bits, judges. The path of one case, design.md 4. */
+#ifndef ORACLES_TRIAL_H
+#define ORACLES_TRIAL_H
+
+#include "../gpu/bind.h"
+#include "outcome.h"
+
+struct trial {
+    const char *id;
+    const struct spec *spec;
+    const struct ptx_module *module;
+    const struct runner *runner;
+    const struct contract *contract; /* NULL: a kernel without one */
+    const struct operands *operands; /* of the contract, else NULL */
+    const struct shape *shape;       /* for the launch file's expressions */
+    uint64_t seed;                   /* of `fill: random` */
+    int threads;                     /* CPU threads of the launch */
+};
+
+/* Runs and judges. Whatever cannot be done (a file, an unknown instruction, memory) becomes a finding INPUT of the
+ * oracle "input". *o is filled anew; the caller frees it. */
+void trial_run(const struct trial *t, struct outcome *o);
+
+/* The outcome of a trial that cannot even begin. */
+void trial_refuse(const struct trial *t, const struct error *e, struct outcome *o);
+
+#endif

@@ -1,0 +1,22 @@
+/* JSON lines, one record a case: {"case", "kernel", "verdict", "oracles": {name: "clean" | "found" | "not judged"},
+ * "digest", "warp_instructions", "macs", "findings": [...]}, then one last record {"summary": ...} with the counts and
+ * all that depends on the clock or the machine. Two runs of the same cases differ in that last line alone. */
+#ifndef REPORTS_JSON_H
+#define REPORTS_JSON_H
+
+#include "../oracles/outcome.h"
+#include "../ref/error.h"
+
+struct totals {
+    size_t passed, failed, skipped;
+    uint64_t warp_instructions, macs;
+    double seconds;      /* execution alone, summed over cases */
+    double wall_seconds; /* of the whole run */
+    int threads;
+};
+
+/* Writes the file whole or not at all: PATH.tmp.PID in the same folder, then rename. */
+bool json_write(const char *path, const struct outcome *outcomes, size_t count, const struct totals *totals,
+                struct error *e);
+
+#endif

@@ -1,0 +1,198 @@
+#include "terminal.h"
+#include "../ref/checked.h"
+#include "../ref/printable.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of the data classes as they stand in an id, in the order that is a diagnosis. */
+static const char *const classes[] = {"exact", "coded", "adv", "rand", "real"};
+#define CLASSES (sizeof classes / sizeof classes[0])
+
+/* The class component of an id ("a/b/kernel/shape/CLASS/...") as an index, and where it starts; CLASSES: none. */
+static size_t class_of(const char *id, size_t *start) {
+    const char *p = id;
+    for (int slash = 0; slash < 4 && p != NULL; ++slash) {
+        p = strchr(p, '/');
+        p = p != NULL ? p + 1 : NULL;
+    }
+    for (size_t c = 0; p != NULL && c < CLASSES; ++c) {
+        const size_t n = strlen(classes[c]);
+        if (strncmp(p, classes[c], n) == 0 && p[n] == '/') {
+            *start = (size_t)(p - id);
+            return c;
+        }
+    }
+    return CLASSES;
+}
+
+/* Same id but for the class. */
+static bool is_sibling(const char *a, const char *b) {
+    size_t sa = 0, sb = 0;
+    const size_t ca = class_of(a, &sa), cb = class_of(b, &sb);
+    return ca < CLASSES && cb < CLASSES && ca != cb && sa == sb && strncmp(a, b, sa) == 0 &&
+           strcmp(a + sa + strlen(classes[ca]), b + sb + strlen(classes[cb])) == 0;
+}
+
+/* Text of files (instructions, names) may hold anything: it is made printable first. */
+static void print_line(FILE *out, const char *label, const char *text) {
+    char safe[2048];
+    fprintf(out, "  %-7s %s\n", label, printable(safe, sizeof safe, text, strlen(text)));
+}
+
+static void print_also(FILE *out, const struct outcome *o, const struct outcome *all, size_t count) {
+    char *text = must_strdup("");
+    for (size_t i = 0; i < count; ++i) {
+        if (is_sibling(o->id, all[i].id)) {
+            size_t start;
+            char *more = must_format("%s%s%s %s", text, text[0] ? ", " : "", classes[class_of(all[i].id, &start)],
+                                     verdict_name(outcome_verdict(&all[i])));
+            free(text);
+            text = more;
+        }
+    }
+    for (size_t i = 0; o->judged && oracles[i] != NULL; ++i) {
+        if (o->rulings[i] != RULING_FOUND) {
+            char *more = must_format("%s%s%s %s", text, text[0] ? "; " : "", oracles[i]->name,
+                                     o->rulings[i] == RULING_CLEAN ? "ok" : "not judged");
+            free(text);
+            text = more;
+        }
+    }
+    if (text[0] != 0) {
+        print_line(out, "also", text);
+    }
+    free(text);
+}
+
+#define FINDINGS_SHOWN 4
+
+void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count) {
+    fprintf(out, "%s %s\n", verdict_name(outcome_verdict(o)), o->id);
+    /* worst verdict first; within one the order of the oracles */
+    size_t shown = 0;
+    for (int v = VERDICTS - 1; v >= 0; --v) {
+        for (size_t i = 0; i < o->findings.count; ++i) {
+            const struct finding *f = &o->findings.items[i];
+            if ((int)f->verdict != v || shown++ >= FINDINGS_SHOWN) {
+                continue;
+            }
+            for (size_t k = 0; k < f->line_count; ++k) {
+                print_line(out, f->lines[k].label, f->lines[k].text);
+            }
+            if (f->line_count == 0 && f->summary != NULL) {
+                print_line(out, f->oracle, f->summary);
+            }
+            if (f->suspects != NULL) {
+                print_line(out, "suspect", f->suspects);
+            }
+        }
+    }
+    if (shown > FINDINGS_SHOWN) {
+        fprintf(out, "  %-7s %zu more findings (--json has all)\n", "more", shown - FINDINGS_SHOWN);
+    }
+    print_also(out, o, all, count);
+    if (o->rerun != NULL) {
+        print_line(out, "rerun", o->rerun);
+    }
+}
+
+void terminal_table(FILE *out, const struct outcome *all, size_t count) {
+    size_t width = 6;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t n = all[i].skipped ? 0 : strlen(all[i].about);
+        width = n > width ? n : width;
+    }
+    fprintf(out, "%-*s", (int)width, "kernel");
+    for (size_t c = 0; c < CLASSES; ++c) {
+        fprintf(out, " %9s", classes[c]);
+    }
+    fprintf(out, "\n");
+    for (size_t i = 0; i < count; ++i) {
+        bool first = !all[i].skipped;
+        for (size_t k = 0; k < i && first; ++k) {
+            first = all[k].skipped || strcmp(all[k].about, all[i].about) != 0;
+        }
+        if (!first) {
+            continue;
+        }
+        size_t run[CLASSES] = {0}, passed[CLASSES] = {0};
+        for (size_t k = i; k < count; ++k) {
+            size_t start;
+            const size_t c = class_of(all[k].id, &start);
+            if (c < CLASSES && !all[k].skipped && strcmp(all[k].about, all[i].about) == 0) {
+                ++run[c];
+                passed[c] += outcome_verdict(&all[k]) == VERDICT_PASS;
+            }
+        }
+        fprintf(out, "%-*s", (int)width, all[i].about);
+        for (size_t c = 0; c < CLASSES; ++c) {
+            char cell[48] = "-";
+            if (run[c] > 0) {
+                snprintf(cell, sizeof cell, "%zu/%zu", passed[c], run[c]);
+            }
+            fprintf(out, " %9s", cell);
+        }
+        fprintf(out, "\n");
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (all[i].skipped) {
+            fprintf(out, "SKIPPED %s: %s\n", all[i].id, all[i].why);
+        }
+    }
+}
+
+/* A red case tells most when it is the first of its kernel and class: fewest cells, structured data. */
+static bool is_telling(const struct outcome *all, size_t i) {
+    size_t start;
+    const size_t c = class_of(all[i].id, &start);
+    for (size_t k = 0; k < i; ++k) {
+        size_t other;
+        if (all[k].findings.count > 0 && strcmp(all[k].about, all[i].about) == 0 && class_of(all[k].id, &other) == c) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_t full, size_t brief) {
+    bool *told = must_calloc(count + 1, sizeof *told);
+    size_t shown = 0, lines = 0, left = 0;
+    for (size_t i = 0; i < count && shown < full; ++i) {
+        if (all[i].findings.count > 0 && is_telling(all, i)) {
+            fprintf(out, "\n");
+            terminal_failure(out, &all[i], all, count);
+            told[i] = true;
+            ++shown;
+        }
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (all[i].findings.count == 0 || told[i]) {
+            continue;
+        }
+        if (lines++ >= brief) {
+            ++left;
+            continue;
+        }
+        const struct finding *f = findings_first(&all[i].findings);
+        fprintf(out, "%s%s %s\n", lines == 1 ? "\n" : "", verdict_name(f->verdict), all[i].id);
+    }
+    if (left > 0) {
+        fprintf(out, "... and %zu more red cases (--json has all)\n", left);
+    }
+    free(told);
+}
+
+void terminal_stats(FILE *out, const struct totals *t) {
+    const double s = t->seconds > 0 ? t->seconds : 1e-9;
+    fprintf(out,
+            "machine: %" PRIu64 " warp instructions, %" PRIu64 " MACs in %.3f thread-seconds: "
+            "%.1f M warp instructions/s and %.1f M MACs/s a thread\n",
+            t->warp_instructions, t->macs, t->seconds, (double)t->warp_instructions / s / 1e6,
+            (double)t->macs / s / 1e6);
+    fprintf(out, "run: %.2f s wall on %d threads\n", t->wall_seconds, t->threads);
+}
+
+void terminal_last_line(FILE *out, const struct totals *t) {
+    fprintf(out, "%zu passed, %zu failed, %zu skipped\n", t->passed, t->failed, t->skipped);
+}

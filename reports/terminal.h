@@ -1,0 +1,24 @@
+/* What a person reads: the table of cases, the failure messages of design.md 8, the last line. */
+#ifndef REPORTS_TERMINAL_H
+#define REPORTS_TERMINAL_H
+
+#include "../oracles/outcome.h"
+#include "json.h"
+#include <stdio.h>
+
+/* The whole message of one outcome that is not PASS: verdict and id, then its findings, the fate of the sibling cases
+ * (same kernel and shape, other data class), the oracles that were clean, and the command that runs it again. */
+void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count);
+
+/* One row a kernel, one column a data class: passed of run. Skips with their reason below it. */
+void terminal_table(FILE *out, const struct outcome *all, size_t count);
+
+/* Failure messages of the most telling cases (each kernel's smallest, class by class, at most `full`), then one line
+ * for each further one up to `brief`, then a count. */
+void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_t full, size_t brief);
+
+void terminal_stats(FILE *out, const struct totals *t);
+/* "N passed, N failed, N skipped", the last line of every run. */
+void terminal_last_line(FILE *out, const struct totals *t);
+
+#endif

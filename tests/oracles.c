@@ -1,0 +1,282 @@
+/* Each judge is shown clean evidence and must stay silent, then one planted fault of each kind and must name it. */
+#include "../oracles/oracle.h"
+#include "../ref/half.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_parity, oracle_truth;
+
+enum { NT = 3, OD = 34, CELLS = NT * OD };
+#define POISON 0x7fa5dead
+
+/* A launch that left exactly the right result: want[c] = c + 1, every cell stored once by its own thread. */
+static float want[CELLS], got[CELLS];
+static uint8_t stores[4 * CELLS], input[16];
+static struct cell_history cells[CELLS];
+static struct launch_buffer buffers[2];
+static struct launch_plane planes[2] = {{"qa8", 0, 256}, {"sds", 256, 128}};
+static struct ptx_module module;
+static struct launch l;
+static struct trace_site sites[2] = {{"gpu/kernels/k.cu", 10, 100, "st.global.f32 [%rd1], %f1"},
+                                     {"gpu/kernels/k.cu", 20, 200, "ld.shared.u32 %r1, [%r2]"}};
+static struct buffer_coverage coverage[2];
+static struct event events[2];
+static struct trace trace;
+static struct contract_operands operands = {.nt = NT, .od = OD, .id = 256};
+static const struct contract *contract;
+static const uint8_t *expected[2];
+static struct evidence evidence;
+static struct findings findings;
+
+static void clean(void) {
+    findings_free(&findings);
+    for (int c = 0; c < CELLS; ++c) {
+        want[c] = got[c] = (float)(c + 1);
+        cells[c].first = cells[c].last = (struct cell_writer){.block = 0, .thread = (uint32_t)c, .instruction = 0};
+    }
+    memset(stores, 1, sizeof stores);
+    buffers[0] =
+        (struct launch_buffer){.name = "x", .role = BUFFER_IN, .bytes = sizeof input, .cell_bytes = 4, .data = input};
+    buffers[1] = (struct launch_buffer){.name = "result",
+                                        .role = BUFFER_OUT,
+                                        .bytes = sizeof got,
+                                        .cell_bytes = 4,
+                                        .is_f32 = true,
+                                        .data = (uint8_t *)got};
+    l = (struct launch){.module = &module,
+                        .grid = {1, 1, 1},
+                        .block = {128, 1, 1},
+                        .shared_bytes = 384,
+                        .buffers = buffers,
+                        .buffer_count = 2,
+                        .planes = planes,
+                        .plane_count = 2};
+    coverage[1] = (struct buffer_coverage){stores, cells};
+    trace = (struct trace){.events = events,
+                           .sites = sites,
+                           .site_count = 2,
+                           .coverage = coverage,
+                           .buffer_count = 2,
+                           .has_coverage = true};
+    contract = contract_named("q4_k_pad40_two_term");
+    expected[1] = (const uint8_t *)want;
+    evidence = (struct evidence){&l, &trace, contract, &operands, expected, POISON, true};
+}
+
+/* Expects exactly one finding of that verdict whose summary or lines hold the text. */
+static const struct finding *expect(const struct oracle *o, enum verdict v, const char *text) {
+    const enum ruling r = o->judge(&evidence, &findings);
+    cr_assert(r == RULING_FOUND && findings.count == 1, "%s: ruling %d, %zu findings, want one", o->name, (int)r,
+              findings.count);
+    const struct finding *f = &findings.items[0];
+    cr_assert(f->verdict == v, "%s: verdict %s, want %s", o->name, verdict_name(f->verdict), verdict_name(v));
+    bool found = strstr(f->summary, text) != NULL;
+    for (size_t i = 0; i < f->line_count; ++i) {
+        found |= strstr(f->lines[i].text, text) != NULL;
+    }
+    cr_assert(found, "%s: \"%s\" does not say \"%s\"", o->name, f->summary, text);
+    cr_assert(strcmp(f->oracle, o->name) == 0, "finding of %s calls itself %s", o->name, f->oracle);
+    return f;
+}
+
+Test(oracles, are_silent_on_clean_evidence) {
+    clean();
+    const struct oracle *const judges[] = {&oracle_launch, &oracle_guard, &oracle_sync, &oracle_coverage,
+                                           &oracle_parity};
+    for (size_t i = 0; i < 5; ++i) {
+        cr_assert(judges[i]->judge(&evidence, &findings) == RULING_CLEAN && findings.count == 0,
+                  "%s is red on clean evidence", judges[i]->name);
+    }
+}
+
+Test(oracles, parity_names_cell_values_and_site) {
+    clean();
+    got[OD + 16] = -want[OD + 16];
+    const struct finding *f = expect(&oracle_parity, VERDICT_DIFFERS, "token 1, row 16");
+    cr_assert(f->want == float_bits(want[OD + 16]) && f->got == float_bits(got[OD + 16]), "want and got are wrong");
+    cr_assert(f->where.line == 10 && f->where.warp == 1 && f->where.lane == 18, "writer is line %d warp %u lane %u",
+              f->where.line, f->where.warp, f->where.lane);
+    cr_assert(f->where.cell[0] == 1 && f->where.cell[1] == 16 && f->where.offset == 4 * (OD + 16), "place is wrong");
+    findings_free(&findings);
+}
+
+Test(oracles, parity_compares_bits_not_values) {
+    clean();
+    want[0] = 0.0f;
+    got[0] = -0.0f;
+    expect(&oracle_parity, VERDICT_DIFFERS, "0x80000000");
+    clean();
+    want[5] = bits_float(0x7fffffff);
+    got[5] = bits_float(0x7fc00000);
+    expect(&oracle_parity, VERDICT_DIFFERS, "0x7fc00000");
+    clean();
+    want[5] = got[5] = bits_float(0x7fffffff);
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_CLEAN, "the same NaN bits are equal");
+    findings_free(&findings);
+}
+
+Test(oracles, parity_sees_the_last_unit) {
+    clean();
+    got[7] = bits_float(float_bits(want[7]) + 1);
+    expect(&oracle_parity, VERDICT_DIFFERS, "at most 1 units in the last place");
+    cr_assert(strstr(findings.items[0].suspects, "rounding") != NULL, "suspects \"%s\"", findings.items[0].suspects);
+    findings_free(&findings);
+}
+
+Test(oracles, parity_probe_names_the_row_consumed) {
+    clean();
+    for (int t = 0; t < NT; ++t) {
+        for (int j = 16; j < OD; ++j) {
+            got[t * OD + j] = want[t * OD + j % 16];
+        }
+    }
+    expect(&oracle_parity, VERDICT_DIFFERS, "result[t][j] holds the value of row j mod 16 (want row j)");
+    findings_free(&findings);
+    clean();
+    memcpy(got + OD, want, sizeof(float) * OD); /* token 1 computed from token 0 */
+    expect(&oracle_parity, VERDICT_DIFFERS, "token");
+    findings_free(&findings);
+}
+
+Test(oracles, parity_refuses_an_expectation_that_proves_nothing) {
+    clean();
+    for (int c = 0; c < CELLS; ++c) {
+        want[c] = got[c] = bits_float(0x7fffffff);
+    }
+    expect(&oracle_parity, VERDICT_INPUT, "prove nothing");
+    findings_free(&findings);
+}
+
+Test(oracles, parity_without_expectation_is_not_judged) {
+    clean();
+    expected[1] = NULL;
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_NOT_JUDGED, "parity judged without right bytes");
+}
+
+Test(oracles, coverage_names_cells_never_written) {
+    clean();
+    memset(stores + 4 * (OD + 33), 0, 4);
+    const struct finding *f = expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102 cells of result never written");
+    cr_assert(f->where.cell[0] == 1 && f->where.cell[1] == 33, "place is wrong");
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_CLEAN,
+              "parity must leave unwritten cells to coverage");
+    findings_free(&findings);
+
+    clean(); /* one byte of a cell is enough */
+    stores[4 * 5 + 2] = 0;
+    expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102");
+    clean();
+    memset(stores, 0, sizeof stores);
+    expect(&oracle_coverage, VERDICT_UNWRITTEN, "102 of 102");
+    cr_assert(strstr(findings.items[0].suspects, "nothing was written") != NULL, "suspects \"%s\"",
+              findings.items[0].suspects);
+    findings_free(&findings);
+}
+
+Test(oracles, coverage_by_poison_where_stores_are_not_counted) {
+    clean();
+    trace.has_coverage = false;
+    cr_assert(oracle_coverage.judge(&evidence, &findings) == RULING_CLEAN, "no poison is left");
+    const uint32_t poison = POISON;
+    memcpy(&got[3], &poison, 4);
+    expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102");
+    findings_free(&findings);
+}
+
+Test(oracles, coverage_tells_races_from_benign_double_stores) {
+    clean();
+    memset(stores + 40, 2, 4); /* cell 10 stored twice by two threads, same bytes */
+    cells[10].last.thread = 77;
+    cr_assert(oracle_coverage.judge(&evidence, &findings) == RULING_CLEAN, "same bytes twice is benign");
+    memset(stores + 40, 0x82, 4);
+    const struct finding *f = expect(&oracle_coverage, VERDICT_HAZARD, "1 cells of result stored more than once");
+    cr_assert(f->where.warp == 2 && f->where.lane == 13, "last writer is warp %u lane %u", f->where.warp,
+              f->where.lane);
+    findings_free(&findings);
+    cells[10].last.thread = cells[10].first.thread; /* one thread may store twice */
+    cr_assert(oracle_coverage.judge(&evidence, &findings) == RULING_CLEAN,
+              "one thread's own double store is its own affair");
+}
+
+static void plant_event(struct event v) {
+    clean();
+    events[0] = v;
+    trace.event_count = 1;
+}
+
+Test(oracles, guard_names_each_kind) {
+    const struct event base = {.space = SPACE_GLOBAL,
+                               .store = true,
+                               .buffer = 1,
+                               .plane = -1,
+                               .other_plane = -1,
+                               .offset = sizeof got,
+                               .bytes = 4,
+                               .block = {1, 2, 0},
+                               .warp = 3,
+                               .lane = 4,
+                               .instruction = 0,
+                               .count = 9};
+    struct event v = base;
+    v.kind = EVENT_OUT_OF_BOUNDS;
+    plant_event(v);
+    const struct finding *f =
+        expect(&oracle_guard, VERDICT_GUARD, "4-byte store at byte 408 of buffer result (408 B): out of bounds");
+    cr_assert(f->where.line == 10 && f->where.block[1] == 2 && f->where.lane == 4, "place is wrong");
+    v.kind = EVENT_READ_ONLY;
+    v.buffer = 0;
+    plant_event(v);
+    expect(&oracle_guard, VERDICT_GUARD, "an input is written");
+    v = base;
+    v.kind = EVENT_MISALIGNED;
+    v.store = false;
+    v.bytes = 16;
+    plant_event(v);
+    expect(&oracle_guard, VERDICT_GUARD, "16-byte load at byte 408 of buffer result (408 B): misaligned");
+    v = base;
+    v.kind = EVENT_PLANE;
+    v.space = SPACE_SHARED;
+    v.buffer = -1;
+    v.plane = 0;
+    v.other_plane = 1;
+    v.offset = 256;
+    plant_event(v);
+    f = expect(&oracle_guard, VERDICT_GUARD, "plane qa8 (256 B): reaches into sds");
+    cr_assert(strcmp(f->where.buffer, "qa8") == 0, "buffer is %s", f->where.buffer);
+    findings_free(&findings);
+}
+
+Test(oracles, sync_and_launch_name_each_kind) {
+    struct event v = {.kind = EVENT_DIVERGENT_BARRIER, .buffer = -1, .plane = -1, .other_plane = -1, .instruction = 1};
+    plant_event(v);
+    expect(&oracle_sync, VERDICT_HAZARD, "barrier");
+    v.kind = EVENT_DIVERGENT_ALIGNED;
+    plant_event(v);
+    expect(&oracle_sync, VERDICT_HAZARD, ".aligned");
+    v.kind = EVENT_DEADLOCK;
+    plant_event(v);
+    expect(&oracle_sync, VERDICT_HAZARD, "deadlock");
+    v.kind = EVENT_TRAP;
+    plant_event(v);
+    expect(&oracle_launch, VERDICT_LAUNCH, "trap");
+    v.kind = EVENT_STEP_BUDGET;
+    plant_event(v);
+    expect(&oracle_launch, VERDICT_INPUT, "budget");
+    findings_free(&findings);
+}
+
+Test(oracles, truth_names_a_contract_outside_its_bound) {
+    clean();
+    static uint8_t weight[OD * 144], activation[NT * 8 * 40];
+    weight[1] = 0x3c; /* row 0: d = 1, all else zero, so every cell of the truth is 0 +- 0 */
+    operands.weight = weight;
+    operands.activation = activation;
+    memset(want, 0, sizeof want);
+    cr_assert(oracle_truth.judge(&evidence, &findings) == RULING_CLEAN, "zeros are the right result of zero operands");
+    want[40] = 1.0f;
+    expect(&oracle_truth, VERDICT_INPUT, "cell 40");
+    findings_free(&findings);
+    evidence.contract = NULL;
+    cr_assert(oracle_truth.judge(&evidence, &findings) == RULING_NOT_JUDGED, "no contract, no truth");
+}
