@@ -1,0 +1,116 @@
+# Every command a person needs; `make help` lists them.
+#
+# Sources are found by their place: a new .c file in a folder below is built without a line here.
+
+BUILD := build
+SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
+TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
+
+CC := gcc
+# Bits are the product: no contraction, no fast-math, and no -march, so that every machine computes the same.
+CFLAGS := -std=c11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -ffp-contract=off -fno-fast-math -fopenmp
+OPTIMISE := -O2
+OPTIMISE_HOT := -O3
+HOT := ref/% gpu/machine/%
+SANITISE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+# Static where there is a static library, so that the binary can be carried to a bare GPU machine. Expanded in the
+# recipe, after set-up: pkg-config may not be there before.
+STATIC = $(firstword $(wildcard $(shell pkg-config --variable=libdir $(1))/lib$(2).a) -l$(2))
+LIBS = $(call STATIC,libfyaml,fyaml) $(call STATIC,libcrypto,crypto) -ldl -lm
+
+# Lane loops, NAME.isa.c, are compiled once an instruction set, with ISA=<name>; one is chosen at start.
+ISAS := base
+ISA_FLAGS_base :=
+ifeq ($(shell uname -m),x86_64)
+ISAS += avx2 avx512
+ISA_FLAGS_avx2 := -mavx2 -mfma
+ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
+endif
+
+# As many jobs as processors; a -j of the caller goes before.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help build gate test asan lint format models ptx clean setup-build setup-test
+
+# objects(folder, sources): the object files of these sources; a .isa.c has several.
+objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
+          $(foreach isa,$(ISAS),$(patsubst %.isa.c,$(1)/%.isa.$(isa).o,$(filter %.isa.c,$(2))))
+
+help: ## this list
+	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  ARGS='...' is handed to the command of gate, test and asan: make gate ARGS='-j 1 q4_K/*'"
+
+build: $(BUILD)/warpproof ## the command, build/warpproof
+
+gate: build ## run every case on the PTX machine and judge it; real tensors too, when the model can be had
+	@ci/setup models && ci/models || echo 'The model is absent: real tensors are not tested, generated cases only.'
+	@$(BUILD)/warpproof gate $(ARGS)
+
+test: build $(BUILD)/tests ## every test; the last line counts them
+	@WARPPROOF=$(BUILD)/warpproof $(BUILD)/tests $(ARGS)
+
+asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the address and undefined-behaviour sanitisers
+	@WARPPROOF=$(BUILD)/asan/warpproof $(BUILD)/asan/tests $(ARGS)
+
+lint: ## includes point one way, format, static analysis
+	@ci/setup build test lint
+	@ci/check-includes
+	@ci/lint
+
+format: ## format the C sources in place
+	@ci/setup lint
+	@ci/lint --format
+
+models: ## fetch the model that real-tensor cases read (241 MiB) into build/models
+	@ci/setup models
+	@ci/models
+
+ptx: ## build fixtures/ptx from gpu/kernels and fixtures/plants; nvcc from PyPI where there is none
+	@ci/setup ptx
+	@ci/ptx $(ARGS)
+
+clean: ## remove what was built; downloads (build/models, build/venv-*) stay
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name models ! -name 'venv-*' -exec rm -rf {} + 2>/dev/null || true
+
+setup-build:
+	@ci/setup build
+
+setup-test:
+	@ci/setup test
+
+# rules(folder, extra flags, optimisation, optimisation of hot files): binaries and objects in this folder.
+define rules
+$(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
+	@echo 'link $$@'
+	@$(CC) $(2) -fopenmp -o $$@ $$^ $$(LIBS)
+
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test
+	@echo 'link $$@'
+	@$(CC) $(2) -fopenmp -o $$@ $$^ -lcriterion $$(LIBS)
+
+$$(call objects,$(1)/obj,$(TESTS)): | setup-test
+
+$(1)/obj/%.o: %.c Makefile | setup-build
+	@mkdir -p $$(@D)
+	@echo 'cc   $$<'
+	@$(CC) $(CFLAGS) $$(if $$(filter $(HOT),$$<),$(4),$(3)) $(2) -MMD -MP -c -o $$@ $$<
+
+$(foreach isa,$(ISAS),
+$(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
+	@mkdir -p $$(@D)
+	@echo 'cc   $$< ($(isa))'
+	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
+)
+
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS)))
+endef
+$(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
+$(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

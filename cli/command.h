@@ -1,0 +1,32 @@
+/* Subcommands. One subcommand is one file with `int <name>_main(int argc, char **argv)` and one row of the table in
+ * main.c. argv[0] is the subcommand's name. The result is the exit code of design.md 8. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "../ref/error.h"
+
+enum exit_code {
+    EXIT_PASSED = 0,       /* at least one PASS and nothing bad */
+    EXIT_KERNEL_WRONG = 1, /* a kernel is wrong */
+    EXIT_INPUT = 2,        /* input, usage or environment error */
+    EXIT_NOTHING_RAN = 3,
+};
+
+int gate_main(int argc, char **argv);
+int run_main(int argc, char **argv);
+int inspect_main(int argc, char **argv);
+int list_main(int argc, char **argv);
+
+/* Prints "warpproof COMMAND: message" on stderr and returns EXIT_INPUT. */
+int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for getopt_long's '?' and ':' results: names the option as typed. */
+int option_error(const char *command, int argc, char **argv, int result);
+
+/* The project's folder, which holds gpu/kernels and fixtures: $WARPPROOF_ROOT, else the parent of the folder that the
+ * binary is in, else the current folder. Free with free(); NULL with the reason in e. */
+char *project_root(struct error *e);
+
+/* A positive number of threads from the text of -j: 1 .. 1024. */
+bool parse_threads(const char *text, int *threads);
+
+#endif

@@ -1,0 +1,81 @@
+#include "../ref/checked.h"
+#include "command.h"
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int usage_error(const char *command, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "warpproof %s: ", command);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n");
+    va_end(args);
+    return EXIT_INPUT;
+}
+
+int option_error(const char *command, int argc, char **argv, int result) {
+    const char *typed = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+    if (result == ':') {
+        return usage_error(command, "option '%s' needs a value (see warpproof %s --help)", typed, command);
+    }
+    if (optopt > 0 && optopt < 128 && typed[0] == '-' && typed[1] == '-') {
+        return usage_error(command, "option '%s' takes no value (see warpproof %s --help)", typed, command);
+    }
+    if (optopt > 0 && optopt < 128) { /* a short one, perhaps inside a cluster */
+        return usage_error(command, "unknown option '-%c' (see warpproof %s --help)", optopt, command);
+    }
+    return usage_error(command, "unknown or ambiguous option '%s' (see warpproof %s --help)", typed, command);
+}
+
+static bool is_root(const char *folder) {
+    char *probe = must_format("%s/gpu/kernels", folder);
+    struct stat s;
+    const bool yes = stat(probe, &s) == 0 && S_ISDIR(s.st_mode);
+    free(probe);
+    return yes;
+}
+
+char *project_root(struct error *e) {
+    const char *given = getenv("WARPPROOF_ROOT");
+    if (given != NULL && given[0] != 0) {
+        if (!is_root(given)) {
+            fail(e, "WARPPROOF_ROOT=%s: no folder gpu/kernels there", given);
+            return NULL;
+        }
+        return must_strdup(given);
+    }
+    char self[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) {
+        self[n] = 0;
+        for (int up = 0; up < 2 && strrchr(self, '/') != NULL; ++up) {
+            *strrchr(self, '/') = 0;
+        }
+        if (self[0] != 0 && is_root(self)) {
+            return must_strdup(self);
+        }
+    }
+    if (is_root(".")) {
+        return must_strdup(".");
+    }
+    fail(e, "cannot find the project's folder (gpu/kernels, fixtures): run from it, or set WARPPROOF_ROOT");
+    return NULL;
+}
+
+bool parse_threads(const char *text, int *threads) {
+    char *end;
+    errno = 0;
+    const long n = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || n < 1 || n > 1024) {
+        return false;
+    }
+    *threads = (int)n;
+    return true;
+}

@@ -1,0 +1,286 @@
+/* warpproof gate: the cases of fixtures/cases, run, judged, reported. */
+#include "../gpu/case.h"
+#include "../oracles/trial.h"
+#include "../ref/checked.h"
+#include "../reports/terminal.h"
+#include "command.h"
+#include "judge_exit.h"
+#include "plant.h"
+#include <getopt.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: warpproof gate [PATTERN]... [--plant NAME] [--runner machine] [--json FILE] [--stats] [-j N]\n"
+    "\n"
+    "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
+    "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
+    "\n"
+    "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants)\n"
+    "  --runner NAME    what runs the launches (default machine, the only one so far)\n"
+    "  --json FILE      write JSON lines, whole or not at all\n"
+    "  --stats          print instruction counts and rates\n"
+    "  -j, --threads N  CPU threads (default: all)\n"
+    "  --help           this text\n"
+    "\n"
+    "exit: 0 all passed, 1 a kernel is wrong, 2 input or usage error, 3 nothing ran\n";
+
+struct options {
+    const char *plant, *json;
+    bool stats;
+    int threads;
+    const char *const *patterns;
+    size_t pattern_count;
+};
+
+/* What one gate run holds; all of it is freed by gate_free. */
+struct gate {
+    char *root, *folder, *models;
+    struct plant plant;
+    struct case_list list;
+    struct ptx_module **modules; /* (kernel_count), NULL for a kernel that no chosen case runs */
+    bool *chosen;                /* (count) */
+    struct outcome *outcomes;    /* (outcome_count) */
+    size_t outcome_count;
+};
+
+static void gate_free(struct gate *g) {
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        outcome_free(&g->outcomes[i]);
+    }
+    for (size_t i = 0; g->modules != NULL && i < g->list.kernel_count; ++i) {
+        ptx_free(g->modules[i]);
+    }
+    free(g->outcomes);
+    free(g->modules);
+    free(g->chosen);
+    case_list_free(&g->list);
+    plant_free(&g->plant);
+    free(g->root);
+    free(g->folder);
+    free(g->models);
+}
+
+static size_t kernel_index(const struct gate *g, const struct spec *s) {
+    size_t i = 0;
+    while (g->list.kernels[i] != s) {
+        ++i;
+    }
+    return i;
+}
+
+/* Loads the PTX of every kernel that a chosen case runs. */
+static bool load_modules(struct gate *g, struct error *e) {
+    g->modules = must_calloc(g->list.kernel_count + 1, sizeof *g->modules);
+    for (size_t i = 0; i < g->list.count; ++i) {
+        const size_t k = kernel_index(g, g->list.cases[i].spec);
+        if (g->chosen[i] && g->modules[k] == NULL) {
+            g->modules[k] = ptx_load(g->plant.ptx != NULL ? g->plant.ptx : g->list.kernels[k]->ptx, e);
+            if (g->modules[k] == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Reads everything and chooses the cases. *code is set when the run ends here. */
+static bool prepare(struct gate *g, const struct options *o, int *code, struct error *e) {
+    g->root = project_root(e);
+    if (g->root == NULL) {
+        return false;
+    }
+    g->folder = must_format("%s/fixtures/cases", g->root);
+    g->models = must_format("%s/build/models", g->root);
+    if ((o->plant != NULL && !plant_load(g->root, o->plant, &g->plant, e)) ||
+        !case_list_load(g->folder, g->root, g->models, &g->list, e)) {
+        return false;
+    }
+    const char *missed = NULL;
+    g->chosen = must_calloc(g->list.count + 1, sizeof *g->chosen);
+    case_select(&g->list, o->patterns, o->pattern_count, g->chosen, &missed);
+    size_t left = 0;
+    for (size_t i = 0; i < g->list.count; ++i) {
+        g->chosen[i] =
+            g->chosen[i] && (g->plant.kernel == NULL || strcmp(g->list.cases[i].spec->kernel, g->plant.kernel) == 0);
+        left += g->chosen[i];
+    }
+    if (missed != NULL || left == 0) {
+        fail(e,
+             missed != NULL ? "no case matches '%s' (see warpproof list cases)" : "no case of kernel '%s' is selected",
+             missed != NULL            ? missed
+             : g->plant.kernel != NULL ? g->plant.kernel
+                                       : "any");
+        for (size_t i = 0; i < g->list.model_count; ++i) {
+            if (g->list.models[i]->file == NULL) {
+                fprintf(stderr, "warpproof gate: the cases of %s are not there: `make models` brings it\n",
+                        g->list.models[i]->name);
+            }
+        }
+        *code = EXIT_NOTHING_RAN;
+        return false;
+    }
+    return load_modules(g, e);
+}
+
+static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, int threads,
+                     struct outcome *out) {
+    struct shape_value values[3];
+    const struct shape shape = case_shape(c, values);
+    struct operands operands;
+    struct error e;
+    const struct trial t = {
+        .id = c->id,
+        .spec = c->spec,
+        .module = g->modules[kernel_index(g, c->spec)],
+        .runner = &runner_machine,
+        .contract = c->contract,
+        .operands = &operands,
+        .shape = &shape,
+        .threads = threads,
+    };
+    if (case_operands(c, &operands, &e)) {
+        trial_run(&t, out);
+        operands_free(&operands);
+    } else {
+        trial_refuse(&t, &e, out);
+    }
+    out->rerun = o->plant != NULL ? must_format("build/warpproof gate --plant %s %s", o->plant, c->id)
+                                  : must_format("build/warpproof gate %s", c->id);
+}
+
+/* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */
+static void run_cases(struct gate *g, const struct options *o) {
+    size_t *order = must_calloc(g->list.count + 1, sizeof *order), n = 0, done = 0;
+    for (size_t i = 0; i < g->list.count; ++i) {
+        if (g->chosen[i]) {
+            order[n++] = i;
+        }
+    }
+    g->outcomes = must_calloc(n + g->list.model_count, sizeof *g->outcomes);
+    g->outcome_count = n;
+    const int outer = (size_t)o->threads < n ? o->threads : (int)n, inner = o->threads / outer;
+    const bool progress = isatty(STDERR_FILENO);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
+    for (size_t i = 0; i < n; ++i) {
+        run_case(g, o, &g->list.cases[order[i]], inner, &g->outcomes[i]);
+        if (progress) {
+#pragma omp critical(progress)
+            fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, g->list.cases[order[i]].id);
+        }
+    }
+    if (progress) {
+        fprintf(stderr, "\r\033[K");
+    }
+    free(order);
+}
+
+/* A model that is absent is a skip with its reason, never a silent pass. */
+static void add_skips(struct gate *g) {
+    for (size_t i = 0; i < g->list.model_count; ++i) {
+        if (g->list.models[i]->file == NULL) {
+            g->outcomes[g->outcome_count++] =
+                (struct outcome){.id = must_format("real/%s", g->list.models[i]->name),
+                                 .about = must_strdup(""),
+                                 .skipped = true,
+                                 .why = must_strdup("the model is not in build/models: `make models` brings it")};
+        }
+    }
+}
+
+/* Says whether the planted fault was named by the oracle that must name it. */
+static void report_plant(const struct gate *g) {
+    size_t named = 0, red = 0;
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        const struct findings *f = &g->outcomes[i].findings;
+        bool here = false;
+        for (size_t k = 0; k < f->count; ++k) {
+            here |= f->items[k].verdict == g->plant.verdict && strcmp(f->items[k].oracle, g->plant.oracle) == 0;
+        }
+        named += here;
+        red += f->count > 0;
+    }
+    printf("\nplant %s: %s\n  %zu of %zu cases red; %s by oracle %s (%s) in %zu\n", g->plant.name, g->plant.about, red,
+           g->outcome_count, named > 0 ? "named" : "NOT NAMED", g->plant.oracle, verdict_name(g->plant.verdict), named);
+}
+
+static int gate(const struct options *o) {
+    struct gate g = {0};
+    struct error e;
+    int code = EXIT_INPUT;
+    const double start = omp_get_wtime();
+    bool good = prepare(&g, o, &code, &e);
+    if (good) {
+        run_cases(&g, o);
+        if (o->pattern_count == 0) {
+            add_skips(&g);
+        }
+        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->threads);
+        terminal_table(stdout, g.outcomes, g.outcome_count);
+        terminal_failures(stdout, g.outcomes, g.outcome_count, 4, 12);
+        if (g.plant.name != NULL) {
+            report_plant(&g);
+        }
+        if (o->stats) {
+            printf("\n");
+            terminal_stats(stdout, &t);
+        }
+        good = o->json == NULL || json_write(o->json, g.outcomes, g.outcome_count, &t, &e);
+        code = good ? exit_code_of(g.outcomes, g.outcome_count) : EXIT_INPUT;
+        printf("\n");
+        terminal_last_line(stdout, &t);
+    }
+    if (!good) {
+        fflush(stdout);
+        fprintf(stderr, "warpproof gate: %s\n", e.text);
+    }
+    gate_free(&g);
+    return code;
+}
+
+int gate_main(int argc, char **argv) {
+    enum { PLANT = 256, RUNNER, JSON, STATS };
+    static const struct option longs[] = {{"plant", required_argument, NULL, PLANT},
+                                          {"runner", required_argument, NULL, RUNNER},
+                                          {"json", required_argument, NULL, JSON},
+                                          {"stats", no_argument, NULL, STATS},
+                                          {"threads", required_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct options o = {.threads = omp_get_max_threads()};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
+        switch (c) {
+        case PLANT:
+            o.plant = optarg;
+            break;
+        case RUNNER:
+            if (strcmp(optarg, "machine") != 0) {
+                return usage_error("gate", "unknown runner '%s': this build has machine", optarg);
+            }
+            break;
+        case JSON:
+            o.json = optarg;
+            break;
+        case STATS:
+            o.stats = true;
+            break;
+        case 'j':
+            if (!parse_threads(optarg, &o.threads)) {
+                return usage_error("gate", "-j %s: want a number of threads, 1 to 1024", optarg);
+            }
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_PASSED;
+        default:
+            return option_error("gate", argc, argv, c);
+        }
+    }
+    o.patterns = (const char *const *)(argv + optind);
+    o.pattern_count = (size_t)(argc - optind);
+    return gate(&o);
+}

@@ -1,0 +1,185 @@
+/* warpproof list: what there is to run and to run it with. */
+#include "../gpu/case.h"
+#include "../oracles/oracle.h"
+#include "../ref/activation.h"
+#include "../ref/checked.h"
+#include "../ref/format.h"
+#include "command.h"
+#include "plant.h"
+#include <dirent.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] = "usage: warpproof list kernels | formats | contracts | oracles | plants\n"
+                            "       warpproof list cases [PATTERN]...\n"
+                            "\n"
+                            "  --help   this text\n"
+                            "\n"
+                            "exit: 0 done, 2 input or usage error, 3 there is none\n";
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_kernels(const char *root, struct error *e) {
+    char *folder = must_format("%s/gpu/kernels", root), **paths = NULL;
+    size_t n = 0;
+    int code = EXIT_NOTHING_RAN;
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
+        const size_t length = strlen(f->d_name);
+        if (length > 5 && strcmp(f->d_name + length - 5, ".yaml") == 0) {
+            paths = must_realloc(paths, n + 1, sizeof *paths);
+            paths[n++] = must_format("%s/%s", folder, f->d_name);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    if (n > 0) {
+        qsort(paths, n, sizeof *paths, by_name);
+    }
+    for (size_t i = 0; i < n; ++i) {
+        struct spec *s = code != EXIT_INPUT ? spec_load(paths[i], root, e) : NULL;
+        if (s == NULL) {
+            code = EXIT_INPUT;
+        } else {
+            printf("%-24s %s\n", s->kernel, s->about != NULL ? s->about : "");
+            code = EXIT_PASSED;
+        }
+        spec_free(s);
+        free(paths[i]);
+    }
+    if (code == EXIT_NOTHING_RAN) {
+        fail(e, "no launch files in %s", folder);
+    }
+    free(paths);
+    free(folder);
+    return code;
+}
+
+static int list_formats(void) {
+    printf("%-10s %-11s %12s %12s\n", "format", "kind", "values/block", "bytes/block");
+    for (size_t i = 0; block_formats[i] != NULL; ++i) {
+        printf("%-10s %-11s %12zu %12zu\n", block_formats[i]->name, "weight", block_formats[i]->block_values,
+               block_formats[i]->block_bytes);
+    }
+    for (size_t i = 0; activation_formats[i] != NULL; ++i) {
+        printf("%-10s %-11s %12zu %12zu\n", activation_formats[i]->name, "activation",
+               activation_formats[i]->block_values, activation_formats[i]->block_bytes);
+    }
+    return EXIT_PASSED;
+}
+
+static int list_contracts(void) {
+    for (size_t i = 0; contracts[i] != NULL; ++i) {
+        const struct contract *c = contracts[i];
+        printf("%-24s %s%s%s -> %s\n", c->name, c->weight != NULL ? c->weight : "", c->weight != NULL ? " x " : "",
+               c->activation, c->result);
+    }
+    return EXIT_PASSED;
+}
+
+static int list_oracles(void) {
+    for (size_t i = 0; oracles[i] != NULL; ++i) {
+        printf("%-10s %s\n", oracles[i]->name, oracles[i]->about);
+    }
+    return EXIT_PASSED;
+}
+
+static int list_plants(const char *root, struct error *e) {
+    size_t n;
+    char **names = plant_names(root, &n);
+    int code = n > 0 ? EXIT_PASSED : EXIT_NOTHING_RAN;
+    for (size_t i = 0; i < n; ++i) {
+        struct plant p;
+        if (code == EXIT_PASSED && plant_load(root, names[i], &p, e)) {
+            printf("%-24s %s %s: %s\n", p.name, p.oracle, verdict_name(p.verdict), p.about);
+            plant_free(&p);
+        } else {
+            code = EXIT_INPUT;
+        }
+        free(names[i]);
+    }
+    free(names);
+    if (code == EXIT_NOTHING_RAN) {
+        fail(e, "no plants in %s/fixtures/plants", root);
+    }
+    return code;
+}
+
+static int list_cases(const char *root, const char *const *patterns, size_t n, struct error *e) {
+    char *folder = must_format("%s/fixtures/cases", root), *models = must_format("%s/build/models", root);
+    struct case_list list;
+    int code = EXIT_INPUT;
+    if (case_list_load(folder, root, models, &list, e)) {
+        bool *chosen = must_calloc(list.count + 1, sizeof *chosen);
+        const char *missed = NULL;
+        const size_t left = case_select(&list, patterns, n, chosen, &missed);
+        for (size_t i = 0; i < list.count; ++i) {
+            if (chosen[i]) {
+                printf("%s\n", list.cases[i].id);
+            }
+        }
+        for (size_t i = 0; i < list.model_count; ++i) {
+            if (list.models[i]->file == NULL) {
+                fprintf(stderr,
+                        "warpproof list: %s is not in build/models: no `real` cases (`make models` brings it)\n",
+                        list.models[i]->name);
+            }
+        }
+        code = missed != NULL || left == 0 ? EXIT_NOTHING_RAN : EXIT_PASSED;
+        if (code != EXIT_PASSED) {
+            fail(e, missed != NULL ? "no case matches '%s'" : "there are no cases%s", missed != NULL ? missed : "");
+        }
+        free(chosen);
+        case_list_free(&list);
+    }
+    free(folder);
+    free(models);
+    return code;
+}
+
+int list_main(int argc, char **argv) {
+    static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
+        if (c != 'h') {
+            return option_error("list", argc, argv, c);
+        }
+        fputs(usage, stdout);
+        return EXIT_PASSED;
+    }
+    if (optind == argc) {
+        return usage_error("list", "want kernels, formats, contracts, cases, oracles or plants");
+    }
+    const char *what = argv[optind++];
+    if (optind < argc && strcmp(what, "cases") != 0) {
+        return usage_error("list", "'%s': only `list cases` takes patterns", argv[optind]);
+    }
+    struct error e;
+    char *root = project_root(&e);
+    int code = EXIT_INPUT;
+    if (strcmp(what, "formats") == 0) {
+        code = list_formats();
+    } else if (strcmp(what, "contracts") == 0) {
+        code = list_contracts();
+    } else if (strcmp(what, "oracles") == 0) {
+        code = list_oracles();
+    } else if (strcmp(what, "kernels") != 0 && strcmp(what, "plants") != 0 && strcmp(what, "cases") != 0) {
+        fail(&e, "'%s': want kernels, formats, contracts, cases, oracles or plants", what);
+    } else if (root != NULL) {
+        code = strcmp(what, "kernels") == 0 ? list_kernels(root, &e)
+               : strcmp(what, "plants") == 0
+                   ? list_plants(root, &e)
+                   : list_cases(root, (const char *const *)argv + optind, (size_t)(argc - optind), &e);
+    }
+    if (code != EXIT_PASSED) {
+        fflush(stdout);
+        fprintf(stderr, "warpproof list: %s\n", e.text);
+    }
+    free(root);
+    return code;
+}

@@ -1,0 +1,43 @@
+/* warpproof: the verification suite's one binary. */
+#include "command.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *about;
+    int (*main)(int argc, char **argv);
+} commands[] = {
+    {"gate", "run cases, judge, report", gate_main},
+    {"run", "verify a kernel from its launch file", run_main},
+    {"inspect", "show a GGUF file: tensors, formats, ranges", inspect_main},
+    {"list", "list kernels, formats, contracts, cases, oracles or plants", list_main},
+};
+
+static void help(FILE *out) {
+    fprintf(out, "usage: warpproof COMMAND ...\n\n"
+                 "Runs the PTX that production runs, lane by lane, on any CPU, and judges it bit for bit.\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
+    }
+    fprintf(out, "\nwarpproof COMMAND --help shows a command's options.\n"
+                 "Exit: 0 something passed and nothing is wrong; 1 a kernel is wrong;\n"
+                 "      2 input, usage or environment error; 3 nothing ran.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_INPUT;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        help(stdout);
+        return EXIT_PASSED;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].main(argc - 1, argv + 1);
+        }
+    }
+    fprintf(stderr, "warpproof: unknown command '%s' (see warpproof --help)\n", argv[1]);
+    return EXIT_INPUT;
+}

@@ -1,0 +1,282 @@
+#include "bind.h"
+#include "../ref/checked.h"
+#include "fill.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct shape operands_shape(const struct operands *o, struct shape_value values[3]) {
+    size_t n = 0;
+    values[n++] = (struct shape_value){"nt", (int64_t)o->view.nt};
+    if (o->weight)
+        values[n++] = (struct shape_value){"od", (int64_t)o->view.od};
+    values[n++] = (struct shape_value){"id", (int64_t)o->view.id};
+    return (struct shape){values, n};
+}
+
+/* ---- needs ---- */
+
+/* True when the text of an expression has the name as a whole word. */
+static bool names_word(const char *text, const char *name) {
+    static const char word[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    while (*text) {
+        size_t length = strspn(text, word);
+        if (length == strlen(name) && !strncmp(text, name, length))
+            return true;
+        text += length ? length : 1;
+    }
+    return false;
+}
+
+bool bind_needs(const struct spec *spec, const struct shape *shape, char **unmet, struct error *e) {
+    const char *need;
+    *unmet = NULL;
+    if (!spec_needs(spec, shape, &need, e))
+        return false;
+    if (!need)
+        return true;
+    char *text = must_format("%s needs %s", spec->kernel, need);
+    const char *joint = ", got";
+    for (size_t i = 0; i < shape->count; i++)
+        if (names_word(need, shape->values[i].name)) {
+            char *longer =
+                must_format("%s%s %s = %lld", text, joint, shape->values[i].name, (long long)shape->values[i].value);
+            free(text);
+            text = longer;
+            joint = ",";
+        }
+    *unmet = text;
+    return true;
+}
+
+static bool needs_met(const struct spec *spec, const struct shape *shape, struct error *e) {
+    char *unmet;
+    if (!bind_needs(spec, shape, &unmet, e))
+        return false;
+    if (!unmet)
+        return true;
+    fail(e, "%s: %s", spec->path, unmet);
+    free(unmet);
+    return false;
+}
+
+/* ---- grid, block, arena ---- */
+
+static bool evaluate_dimensions(struct spec_expr *const x[3], const struct shape *shape, uint32_t out[3],
+                                struct error *e) {
+    for (int i = 0; i < 3; i++) {
+        int64_t value = 1;
+        if (x[i] && !spec_eval_within(x[i], shape, 1, INT32_MAX, &value, e))
+            return false;
+        out[i] = (uint32_t)value;
+    }
+    return true;
+}
+
+static bool evaluate_planes(const struct spec *spec, const struct shape *shape, struct launch *l, struct error *e) {
+    struct launch_plane *planes = must_calloc(spec->plane_count, sizeof *planes);
+    l->planes = planes;
+    size_t offset = 0;
+    for (size_t i = 0; i < spec->plane_count; i++) {
+        int64_t bytes;
+        if (!spec_eval_within(spec->planes[i].bytes, shape, 1, INT32_MAX, &bytes, e))
+            return false;
+        planes[l->plane_count++] = (struct launch_plane){spec->planes[i].name, offset, (size_t)bytes};
+        if (!size_add(offset, (size_t)bytes, &offset))
+            return fail(e, "%s: the planes are larger than the address space", spec->path);
+    }
+    return true;
+}
+
+/* ---- buffers ---- */
+
+struct binder {
+    const struct spec *spec;
+    const struct shape *shape;
+    const struct operands *operands;
+    uint64_t seed;
+    struct bound *b;
+    size_t total; /* bytes allocated so far */
+    struct error *e;
+};
+
+static uint8_t *room(struct binder *r, const struct spec_arg *a, size_t bytes) {
+    if (!size_add(r->total, bytes, &r->total) || r->total > BIND_MAX_BYTES) {
+        yaml_fail(r->spec->doc, a->node, 0, r->e, "with buffer %s the launch takes more than %zu bytes", a->name,
+                  BIND_MAX_BYTES);
+        return NULL;
+    }
+    uint8_t *data = malloc(bytes);
+    if (!data)
+        yaml_fail(r->spec->doc, a->node, 0, r->e, "no memory for the %zu bytes of buffer %s", bytes, a->name);
+    return data;
+}
+
+/* Operands and result have the contract's sizes, plain buffers their own. */
+static bool measure(struct binder *r, const struct spec_arg *a, struct launch_buffer *buffer) {
+    const struct operands *o = r->operands;
+    if (a->count) {
+        int64_t count;
+        if (!spec_eval_within(a->count, r->shape, 1, INT64_MAX, &count, r->e))
+            return false;
+        buffer->cell_bytes = a->type_bytes;
+        return size_mul((size_t)count, a->type_bytes, &buffer->bytes) ||
+               yaml_fail(r->spec->doc, a->node, 0, r->e, "buffer %s is larger than the address space", a->name);
+    }
+    size_t block_values, block_bytes;
+    if (!data_block(a->format ? a->format : a->type, &block_values, &block_bytes, r->e))
+        return false;
+    buffer->cell_bytes = block_bytes % 4 == 0 ? 4 : block_bytes % 2 == 0 ? 2 : 1;
+    buffer->bytes = a->kind == ARG_OUT           ? o->result_bytes
+                    : !strcmp(a->name, "weight") ? o->weight_bytes
+                                                 : o->activation_bytes;
+    return true;
+}
+
+static bool fill_plain(const struct binder *r, const struct spec_arg *a, struct launch_buffer *buffer) {
+    const size_t count = buffer->bytes / a->type_bytes;
+    switch (a->fill) {
+    case FILL_RANDOM: {
+        char *stream = must_format("%s/%s/s%llu", r->spec->kernel, a->name, (unsigned long long)r->seed);
+        fill_random(a->type, count, random_key(stream), buffer->data);
+        free(stream);
+        return true;
+    }
+    case FILL_IOTA:
+        fill_iota(a->type, count, buffer->data);
+        return true;
+    case FILL_FILE: {
+        struct error why;
+        return fill_file(a->fill_path, a->fill_sha256, buffer->bytes, buffer->data, &why) ||
+               yaml_fail(r->spec->doc, a->node, 0, r->e, "%s", why.text);
+    }
+    case FILL_ZERO:
+    case FILL_NONE:
+        break;
+    }
+    memset(buffer->data, 0, buffer->bytes);
+    return true;
+}
+
+static bool fill_buffer(const struct binder *r, const struct spec_arg *a, struct launch_buffer *buffer) {
+    if (a->kind == ARG_OUT) {
+        for (size_t i = 0; i < buffer->bytes; i++)
+            buffer->data[i] = (uint8_t)(BIND_POISON >> 8 * (i % 4));
+        return true;
+    }
+    if (a->count)
+        return fill_plain(r, a, buffer);
+    memcpy(buffer->data, !strcmp(a->name, "weight") ? r->operands->weight : r->operands->activation, buffer->bytes);
+    return true;
+}
+
+static bool load_expected(struct binder *r, const struct spec_arg *a, size_t bytes, const uint8_t **expected) {
+    if (!a->expect_path)
+        return true;
+    uint8_t *data = room(r, a, bytes);
+    *expected = data;
+    struct error why;
+    return data && (fill_file(a->expect_path, NULL, bytes, data, &why) ||
+                    yaml_fail(r->spec->doc, a->node, 0, r->e, "expect: %s", why.text));
+}
+
+static bool add_buffer(struct binder *r, const struct spec_arg *a, struct launch_arg *arg) {
+    struct launch *l = &r->b->launch;
+    const size_t index = l->buffer_count++;
+    struct launch_buffer *buffer = &l->buffers[index];
+    *arg = (struct launch_arg){.buffer = (int)index, .bytes = 8};
+    buffer->name = a->name;
+    buffer->role = a->kind == ARG_IN ? BUFFER_IN : a->kind == ARG_OUT ? BUFFER_OUT : BUFFER_INOUT;
+    if (a->kind == ARG_OUT && !a->count)
+        r->b->result = index;
+    return measure(r, a, buffer) && (buffer->data = room(r, a, buffer->bytes)) && fill_buffer(r, a, buffer) &&
+           load_expected(r, a, buffer->bytes, &r->b->expected[index]);
+}
+
+static bool add_arguments(struct binder *r) {
+    struct launch *l = &r->b->launch;
+    const size_t count = r->spec->arg_count;
+    l->args = must_calloc(count, sizeof *l->args);
+    l->buffers = must_calloc(count, sizeof *l->buffers);
+    r->b->expected = must_calloc(count, sizeof *r->b->expected);
+    for (size_t i = 0; i < count; i++) {
+        const struct spec_arg *a = &r->spec->args[i];
+        struct launch_arg *arg = &l->args[l->arg_count++];
+        *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes};
+        if (a->kind == ARG_SCALAR ? !spec_scalar(a, r->shape, &arg->value, r->e) : !add_buffer(r, a, arg))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool same_shape(const struct spec *spec, const struct shape *shape, const struct operands *o, struct error *e) {
+    struct shape_value made[3];
+    const struct shape of_operands = operands_shape(o, made);
+    for (size_t i = 0; i < shape->count; i++)
+        for (size_t k = 0; k < of_operands.count; k++)
+            if (!strcmp(shape->values[i].name, made[k].name) && shape->values[i].value != made[k].value)
+                return fail(e, "%s: operands made for %s = %lld cannot serve %lld", spec->path, made[k].name,
+                            (long long)made[k].value, (long long)shape->values[i].value);
+    return true;
+}
+
+/* b->shape = the shape and `tiles`. */
+static bool add_tiles(const struct spec *spec, const struct shape *shape, struct bound *b, struct error *e) {
+    struct shape_value *values = must_calloc(shape->count + 1, sizeof *values);
+    b->shape = (struct shape){values, shape->count};
+    bool own = false;
+    for (size_t i = 0; i < shape->count; i++) {
+        values[i] = shape->values[i];
+        own |= !strcmp(values[i].name, "tiles");
+    }
+    int64_t tiles = 1;
+    for (int i = 0; i < 3; i++)
+        if (__builtin_mul_overflow(tiles, (int64_t)b->launch.grid[i], &tiles))
+            return fail(e, "%s: the grid has more than 2^63 blocks", spec->path);
+    if (!own)
+        values[b->shape.count++] = (struct shape_value){"tiles", tiles};
+    return true;
+}
+
+static bool build(struct binder *r, const struct ptx_module *module) {
+    const struct spec *spec = r->spec;
+    struct launch *l = &r->b->launch;
+    int64_t shared = 0, steps = 0;
+    if (spec->contract && !r->operands)
+        return fail(r->e, "%s: the operands of contract %s are missing", spec->path, spec->contract);
+    if ((r->operands && !same_shape(spec, r->shape, r->operands, r->e)) || !needs_met(spec, r->shape, r->e) ||
+        !evaluate_dimensions(spec->grid, r->shape, l->grid, r->e) ||
+        !evaluate_dimensions(spec->block, r->shape, l->block, r->e) || !add_tiles(spec, r->shape, r->b, r->e) ||
+        (spec->shared && !spec_eval_within(spec->shared, r->shape, 0, INT32_MAX, &shared, r->e)) ||
+        (spec->steps && !spec_eval_within(spec->steps, r->shape, 1, INT64_MAX, &steps, r->e)))
+        return false;
+    l->module = module;
+    l->entry = spec->entry;
+    l->shared_bytes = (size_t)shared;
+    l->step_budget = (uint64_t)steps;
+    return evaluate_planes(spec, r->shape, l, r->e) && add_arguments(r);
+}
+
+bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
+                 const struct operands *operands, uint64_t seed, struct bound *b, struct error *e) {
+    *b = (struct bound){.spec = spec, .result = SIZE_MAX};
+    struct binder r = {spec, shape, operands, seed, b, 0, e};
+    if (build(&r, module))
+        return true;
+    bound_free(b);
+    return false;
+}
+
+void bound_free(struct bound *b) {
+    for (size_t i = 0; i < b->launch.buffer_count; i++) {
+        free(b->launch.buffers[i].data);
+        free((void *)b->expected[i]);
+    }
+    free(b->launch.buffers);
+    free(b->launch.args);
+    free((void *)b->launch.planes);
+    free(b->expected);
+    free((void *)b->shape.values);
+    *b = (struct bound){0};
+}

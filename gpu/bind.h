@@ -1,0 +1,45 @@
+/* A launch file, a shape and operands become a launch: every expression evaluated, every buffer allocated and filled.
+ */
+#ifndef GPU_BIND_H
+#define GPU_BIND_H
+
+#include "launch.h"
+#include "operands.h"
+#include "spec.h"
+
+/* Word that fills OUT buffers before a launch, byte i of a buffer being byte i % 4 of it: a signalling NaN in f32,
+ * which no arithmetic produces (results are quiet), and no value of an index or a count. */
+#define BIND_POISON UINT32_C(0x7fa5dead)
+
+#define BIND_MAX_BYTES ((size_t)4 << 30) /* of all buffers of a launch and their expected bytes together */
+
+struct bound {
+    const struct spec *spec; /* the caller's; names in the launch point into it */
+    struct launch launch;    /* buffers in the order of the launch file's args; threads is 0 */
+    const uint8_t *
+        *expected;      /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
+    size_t result;      /* buffer with the contract's result, SIZE_MAX without a contract */
+    struct shape shape; /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
+};
+
+/* *unmet = "KERNEL needs NEED, got id = 100" for the first need that the shape does not meet (the caller frees it),
+ * else NULL. False when a need cannot be evaluated. */
+bool bind_needs(const struct spec *spec, const struct shape *shape, char **unmet, struct error *e);
+
+/* Builds the launch.
+ * module    of spec->ptx, the caller's; may be NULL when nothing will run.
+ * shape     values for the expressions; a `tiles` of its own wins over the grid's.
+ * operands  of the contract, copied into the launch, and of that shape; NULL without a contract.
+ * seed      with the kernel's and the buffer's name it decides what `fill: random` gives.
+ * Every buffer is its own allocation of exactly its size: IN and INOUT filled, OUT poisoned. Cells are elements, or the
+ * largest of 4, 2 and 1 bytes that divides a block of the result's format.
+ * Fails on an unmet need, values out of range, files that are missing or of another size or digest, more than
+ * BIND_MAX_BYTES; *b then holds nothing. */
+bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
+                 const struct operands *operands, uint64_t seed, struct bound *b, struct error *e);
+void bound_free(struct bound *b);
+
+/* The shape of operands as expressions see it: nt, od (not for a quantiser), id. */
+struct shape operands_shape(const struct operands *o, struct shape_value values[3]);
+
+#endif

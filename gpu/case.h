@@ -1,0 +1,72 @@
+/* The cases of fixtures/cases: which kernels run on which shapes with which data.
+ *
+ *   kernels: [mmq_wide_ldb_kd8]                 # gpu/kernels/NAME.yaml
+ *   shapes: {nt: [1, 33], od: [70], id: [512]}  # their product; od only where a kernel has weights
+ *   data: [exact, coded, adv, rand]             # generated classes, and for these:
+ *   seeds: [1]
+ *   real: {model: NAME.gguf, tensors: "*"}      # a file of the models folder; its tensors of the contract's weight
+ *                                               # format that match the glob give od and id. A quantiser takes no
+ *                                               # `tensors`, and its id from shapes
+ *
+ * The id of a case is a path, and all that its data depend on:
+ *
+ *   q4_K/pad40/mmq_wide_ldb_kd8/nt33.od70.id512/adv/s1       weight and activation, kernel, shape, class, seed
+ *   f32/pad40/quantize_pad40/nt33.id512/adv/s1               a quantiser: activation and result
+ *   q4_K/pad40/mmq_wide_ldb_kd8/nt33.od640.id1024/real/gemma-3-270m-q4_k_m/blk.0.attn_output.weight
+ *   f32/pad40/quantize_pad40/nt33.id640/real/gemma-3-270m-q4_k_m */
+#ifndef GPU_CASE_H
+#define GPU_CASE_H
+
+#include "operands.h"
+#include "spec.h"
+
+struct case_model { /* a GGUF file that some cases read */
+    char *name;     /* "gemma-3-270m-q4_k_m.gguf" */
+    char *path;
+    struct gguf_file *file; /* NULL: the file is absent, and there are no cases of it */
+    size_t cases;
+};
+
+struct test_case {
+    char *id;
+    const struct spec *spec;
+    const struct contract *contract;
+    size_t nt, od; /* tokens, output rows (0 for a quantiser) */
+    size_t depth;  /* `id` of the shape: values a row */
+    enum data_class data;
+    int64_t seed;                     /* 0 in class real */
+    const struct case_model *model;   /* class real, else NULL */
+    const struct gguf_tensor *tensor; /* class real with weights, else NULL */
+};
+
+struct case_list {
+    struct test_case *cases; /* by kernel in the order the files name them, then shape, class, seed; real ones last */
+    size_t count;
+    struct spec **kernels;
+    size_t kernel_count;
+    struct case_model **models;
+    size_t model_count;
+};
+
+#define CASE_LIMIT ((size_t)1 << 20)
+
+/* Reads every *.yaml of a folder in the order of their names. root: the project folder, with gpu/kernels; models: the
+ * folder of the GGUF files. Errors point into the file: unknown keys, missing kernels and kernels without a contract,
+ * shapes that break a kernel's needs or are too large, a glob that no tensor matches, two cases of one id, more than
+ * CASE_LIMIT cases. A model that is absent is none; a model that cannot be read is. On failure *list is empty. */
+bool case_list_load(const char *folder, const char *root, const char *models, struct case_list *list, struct error *e);
+void case_list_free(struct case_list *list);
+
+/* chosen[i] = whether some pattern selects case i; without patterns all are. A pattern selects the case whose id it is;
+ * else, when it has one of * ? [, the ids that match it as a glob, where * also matches '/'; else the ids it is part
+ * of. *missed = the first pattern that selects nothing, else NULL. Returns how many are chosen. */
+size_t case_select(const struct case_list *list, const char *const *patterns, size_t pattern_count, bool *chosen,
+                   const char **missed);
+
+/* The operands of a case, a function of its id (and of the model's bytes). */
+bool case_operands(const struct test_case *c, struct operands *o, struct error *e);
+
+/* The shape as expressions see it: nt, od (not for a quantiser), id. */
+struct shape case_shape(const struct test_case *c, struct shape_value values[3]);
+
+#endif

@@ -1,0 +1,128 @@
+/* A launch: program + grid + shared arena + buffers, and what came of it. The PTX machine and a real GPU both take
+ * exactly this (struct runner), so that a case cannot tell them apart. */
+#ifndef GPU_LAUNCH_H
+#define GPU_LAUNCH_H
+
+#include "ptx/ptx.h"
+
+enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT };
+
+struct launch_buffer {
+    const char *name;
+    enum buffer_role role;
+    size_t bytes;      /* exact: one byte more is out of bounds */
+    size_t cell_bytes; /* unit of coverage: 4 for f32; divides bytes */
+    bool is_f32;       /* cells are binary32: reports show them as numbers too */
+    uint8_t *data;     /* (bytes) host copy: contents before the launch, and after it for OUT and INOUT. Buffers that
+                        * are OUT arrive filled with poison by whoever set the launch up */
+};
+
+struct launch_arg {
+    int buffer;      /* index into buffers, or -1: a scalar */
+    uint64_t value;  /* of a scalar, low bytes first */
+    size_t bytes;    /* 1, 2, 4 or 8; 8 for a buffer */
+};
+
+struct launch_plane { /* a named part of the dynamic shared arena */
+    const char *name;
+    size_t offset, bytes;
+};
+
+struct launch {
+    const struct ptx_module *module;
+    const char *entry;
+    uint32_t grid[3], block[3];
+    size_t shared_bytes; /* dynamic */
+    struct launch_buffer *buffers;
+    size_t buffer_count;
+    struct launch_arg *args;
+    size_t arg_count;
+    const struct launch_plane *planes; /* ascending, without gaps, or none */
+    size_t plane_count;
+    uint64_t step_budget; /* warp instructions a block may take; 0: LAUNCH_STEP_BUDGET */
+    int threads;          /* CPU threads; 0: all */
+};
+
+#define LAUNCH_STEP_BUDGET (1ull << 28)
+
+enum event_kind {
+    EVENT_OUT_OF_BOUNDS,     /* outside every buffer, outside the shared arena, outside local memory */
+    EVENT_READ_ONLY,         /* a store into a BUFFER_IN */
+    EVENT_MISALIGNED,
+    EVENT_PLANE,             /* an access site that has used one plane reaches into another */
+    EVENT_DIVERGENT_BARRIER, /* bar.sync by a part of a warp's live lanes */
+    EVENT_DIVERGENT_ALIGNED, /* ldmatrix, mma ... by a part of a warp's live lanes */
+    EVENT_DEADLOCK,          /* warps wait at barriers that can never fill */
+    EVENT_STEP_BUDGET,       /* a block ran past the budget: endless loop */
+    EVENT_TRAP,
+    EVENT_KINDS,
+};
+
+enum event_space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM };
+
+struct event {
+    enum event_kind kind;
+    enum event_space space;
+    bool store;
+    int buffer;      /* global: the buffer whose range the address is in or nearest to, else -1 */
+    int plane;       /* shared: the access site's own plane (EVENT_PLANE), or the plane hit, else -1 */
+    int other_plane; /* EVENT_PLANE: the plane reached into, else -1 */
+    int64_t offset;  /* of the first bad byte: from the start of the buffer; of the plane when plane >= 0 (its
+                      * own plane for EVENT_PLANE); of the arena or local memory otherwise */
+    size_t bytes;    /* of one lane's access */
+    uint32_t block[3], warp, lane;
+    size_t instruction; /* index into trace.sites */
+    uint64_t count;     /* lane accesses of this kind at this site, all blocks together */
+};
+
+struct trace_site { /* one instruction of the entry */
+    const char *file; /* source file from .file, NULL when the PTX has no line info; owned by the module */
+    int line;
+    int ptx_line;
+    const char *text; /* owned by the module */
+};
+
+/* Who stored a cell: block number (x fastest), thread number in the block, instruction. */
+struct cell_writer {
+    uint64_t block;
+    uint32_t thread;
+    uint32_t instruction;
+};
+
+struct cell_history {
+    struct cell_writer first, last; /* lowest and highest in (block, program order) */
+};
+
+struct buffer_coverage { /* of an OUT or INOUT buffer; empty for IN */
+    uint8_t *stores;     /* (bytes): how often each byte was stored, at most 127; bit 7: two stores differed */
+    struct cell_history *cells; /* (bytes / cell_bytes); meaningful where a byte of the cell was stored */
+};
+
+struct trace {
+    struct event *events; /* sorted by (block, order of execution); one per (kind, site, buffer or plane) */
+    size_t event_count;
+    struct trace_site *sites;
+    size_t site_count;
+    struct buffer_coverage *coverage; /* (buffer_count) */
+    size_t buffer_count;
+    bool has_coverage;          /* false on a real GPU: only the poison tells there */
+    uint64_t warp_instructions; /* guarded-off instructions count as well, as on hardware */
+    uint64_t macs;              /* multiply-adds done by mma and dp4a, over all lanes */
+    double seconds;             /* wall time of the execution alone */
+};
+
+struct runner {
+    const char *name; /* "machine" */
+    /* Runs l. True: it ran (perhaps with events); trace is filled and the caller frees it. False: the launch
+     * or the program cannot be run at all; e says why with file, line and text, and trace is empty. */
+    bool (*run)(const struct launch *l, struct trace *t, struct error *e);
+};
+
+extern const struct runner runner_machine;
+
+void trace_free(struct trace *t);
+/* Checks what every runner needs: the entry exists, argument count and sizes fit its parameters, block at most 1024
+ * threads and not beyond .maxntid, grid within limits, planes tile the arena. */
+bool launch_check(const struct launch *l, struct error *e);
+
+#endif

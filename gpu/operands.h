@@ -1,0 +1,41 @@
+/* The operands of one case: bytes made for a contract, a shape and a data class. */
+#ifndef GPU_OPERANDS_H
+#define GPU_OPERANDS_H
+
+#include "../ref/contract.h"
+#include "data.h"
+
+struct operands {
+    uint8_t *weight;     /* (weight_bytes) exact allocation, NULL for a quantiser */
+    uint8_t *activation; /* (activation_bytes) exact allocation */
+    size_t weight_bytes, activation_bytes;
+    size_t result_bytes;           /* of the contract's result */
+    struct contract_operands view; /* the same bytes as the contract takes them */
+};
+
+/* What to make. */
+struct operands_request {
+    const struct contract *contract;
+    size_t nt, od, id; /* od is not used for a quantiser */
+    enum data_class data;
+    uint64_t key; /* random_key of the case id */
+    /* DATA_REAL only: the model's file and its embedding; weight is a tensor of the contract's weight format with od
+     * rows of id values, NULL for a quantiser. */
+    const char *model_path;
+    const struct gguf_tensor *weight, *embedding;
+};
+
+/* The sizes alone: *o without memory. Fails on an unknown format, a depth that is no positive multiple of the
+ * contract's and the formats' or that the class does not serve, and on sizes past OPERANDS_MAX_BYTES. */
+bool operands_measure(const struct operands_request *r, struct operands *o, struct error *e);
+
+/* Makes them. Weights come from stream 0 of the key and activations from stream 1, so neither depends on the other's
+ * size. In class real f32 activations are the strung-together embedding rows, other formats their quantised form.
+ * Fails where operands_measure does, on a class without data for a format, and on a tensor of another shape or with
+ * values that are not finite; *o is then empty. */
+bool operands_make(const struct operands_request *r, struct operands *o, struct error *e);
+void operands_free(struct operands *o); /* leaves *o empty */
+
+#define OPERANDS_MAX_BYTES ((size_t)4 << 30) /* of one buffer */
+
+#endif

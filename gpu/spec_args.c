@@ -1,0 +1,263 @@
+#include "../ref/checked.h"
+#include "../ref/contract.h"
+#include "spec_read.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct element {
+    const char *name;
+    size_t bytes;
+    int64_t min, max; /* of an integer type; both 0: floating point */
+};
+
+static const struct element elements[] = {
+    {"i8", 1, INT8_MIN, INT8_MAX},
+    {"u8", 1, 0, UINT8_MAX},
+    {"i16", 2, INT16_MIN, INT16_MAX},
+    {"u16", 2, 0, UINT16_MAX},
+    {"i32", 4, INT32_MIN, INT32_MAX},
+    {"u32", 4, 0, UINT32_MAX},
+    {"i64", 8, INT64_MIN, INT64_MAX},
+    {"u64", 8, 0, INT64_MAX},
+    {"f16", 2, 0, 0},
+    {"bf16", 2, 0, 0},
+    {"f32", 4, 0, 0},
+    {"f64", 8, 0, 0},
+};
+static const char *const element_names[] = {"i8",  "u8",  "i16",  "u16", "i32", "u32", "i64",
+                                            "u64", "f16", "bf16", "f32", "f64", NULL};
+
+static bool read_fill(const struct reader *r, const struct yaml_node *node, struct spec_arg *a) {
+    static const char *const fills[] = {"random", "iota", "zero", NULL};
+    static const char *const keys[] = {"file", "sha256", NULL};
+    const struct yaml_node *file, *sha;
+    if (node->kind != YAML_MAPPING) {
+        size_t index;
+        if (!yaml_choice(r->doc, node, "fill", fills, &index, r->e))
+            return false;
+        a->fill = FILL_RANDOM + (enum spec_fill)index;
+        return true;
+    }
+    if (!yaml_check_keys(r->doc, node, "fill", keys, r->e) ||
+        !yaml_require(r->doc, node, "file", "fill", &file, r->e) || !read_path(r, file, "fill.file", &a->fill_path))
+        return false;
+    a->fill = FILL_FILE;
+    if ((sha = yaml_get(node, "sha256"))) {
+        const char *text = NULL;
+        if (!yaml_string(r->doc, sha, "fill.sha256", &text, r->e))
+            return false;
+        if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
+            return yaml_fail(r->doc, sha, 0, r->e, "fill.sha256: not 64 lower-case hex digits");
+        a->fill_sha256 = must_strdup(text);
+    }
+    return true;
+}
+
+static bool read_buffer(const struct reader *r, const struct yaml_node *map, const struct yaml_node *name,
+                        struct spec_arg *a) {
+    static const char *const keys[][7] = {
+        [ARG_IN] = {"in", "format", "type", "count", "fill", NULL},
+        [ARG_OUT] = {"out", "format", "type", "count", "expect", NULL},
+        [ARG_INOUT] = {"inout", "type", "count", "fill", "expect", NULL},
+    };
+    const struct yaml_node *format = yaml_get(map, "format"), *type = yaml_get(map, "type"),
+                           *fill = yaml_get(map, "fill"), *expect = yaml_get(map, "expect");
+    size_t element;
+    if (!read_word(r, name, keys[a->kind][0], "_", false, &a->name))
+        return false;
+    if (a->kind == ARG_OUT && fill)
+        return yaml_fail(r->doc, fill, 0, r->e,
+                         "an output has no fill: it starts as poison; a buffer with contents "
+                         "is an inout");
+    if (!yaml_check_keys(r->doc, map, "an argument", keys[a->kind], r->e))
+        return false;
+    for (size_t i = 0; i < r->s->arg_count; i++)
+        if (r->s->args[i].kind != ARG_SCALAR && strcmp(r->s->args[i].name, a->name) == 0)
+            return yaml_fail(r->doc, name, 0, r->e, "two buffers are called %s", quote(a->name).text);
+    if (format) {
+        if (!yaml_get(r->doc->root, "contract"))
+            return yaml_fail(r->doc, format, 0, r->e, "a format needs a contract; a plain buffer has type and count");
+        if (map->count > 2)
+            return yaml_fail(r->doc, map, 0, r->e, "a buffer with a format has no other keys: the contract says");
+        return read_word(r, format, "format", "_", false, &a->format);
+    }
+    if (!type)
+        return yaml_fail(r->doc, map, 0, r->e, "%s needs a type, or a format of the contract", quote(a->name).text);
+    if (!yaml_choice(r->doc, type, "type", element_names, &element, r->e))
+        return false;
+    a->type = must_strdup(elements[element].name);
+    a->type_bytes = elements[element].bytes;
+    if (!read_expr(r, map, "count", "count", &a->count) || (fill && !read_fill(r, fill, a)) ||
+        (expect && !read_path(r, expect, "expect", &a->expect_path)))
+        return false;
+    if (!a->count && (a->kind != ARG_OUT || !yaml_get(r->doc->root, "contract")))
+        return yaml_fail(r->doc, map, 0, r->e, "%s needs a count of elements", quote(a->name).text);
+    if (!a->count && expect)
+        return yaml_fail(r->doc, expect, 0, r->e, "expect needs a count: without one the contract says what is right");
+    if (a->kind != ARG_OUT && a->fill == FILL_NONE)
+        return yaml_fail(r->doc, map, 0, r->e, "%s needs a fill: random, iota, zero or {file: PATH}",
+                         quote(a->name).text);
+    return true;
+}
+
+/* *bits = the literal, rounded once to f32 or f64. Decimal or C hexadecimal; a zero that was not written as one, or an
+ * infinity, is an error. */
+static bool read_float(const struct reader *r, const struct yaml_node *node, struct spec_arg *a) {
+    const char *text = NULL;
+    if (!yaml_string(r->doc, node, a->name, &text, r->e))
+        return false;
+    char *end;
+    errno = 0;
+    double wide = a->type_bytes == 4 ? (double)strtof(text, &end) : strtod(text, &end);
+    /* only digits: no spaces in front, no "inf", no "nan" */
+    if (!node->plain || *end || !strchr("+-.0123456789", text[0]) || !strpbrk(text, "0123456789") || !isfinite(wide) ||
+        (errno == ERANGE && wide == 0))
+        return yaml_fail(r->doc, node, 0, r->e, "%s: %s is not a number of that type", a->name, quote(text).text);
+    if (a->type_bytes == 4) {
+        float narrow = (float)wide; /* exact: it is a float already */
+        uint32_t bits;
+        memcpy(&bits, &narrow, sizeof bits);
+        a->bits = bits;
+    } else
+        memcpy(&a->bits, &wide, sizeof a->bits);
+    return true;
+}
+
+static bool read_scalar(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
+    const struct yaml_node *key = map->first;
+    size_t index = 0;
+    while (element_names[index] && strcmp(element_names[index], key->text) != 0)
+        index++;
+    const struct element *element = &elements[index]; /* read_arg made sure that it is there */
+    if (map->count != 1)
+        return yaml_fail(r->doc, key->next, 0, r->e, "a scalar is one key and its value");
+    a->name = must_strdup(element->name);
+    a->type_bytes = element->bytes;
+    if (element->min == element->max)
+        return read_float(r, key->value, a);
+    a->value = expr_read(r->doc, key->value, a->name, r->e);
+    return a->value != NULL;
+}
+
+static bool read_arg(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
+    static const char *const buffers[] = {"in", "out", "inout", NULL};
+    static const char *const first_keys[] = {"in",  "out", "inout", "i8",  "u8",  "i16", "u16",
+                                             "i32", "u32", "i64",   "u64", "f32", "f64", NULL};
+    a->node = map;
+    if (!yaml_expect(r->doc, map, YAML_MAPPING, "an argument", r->e))
+        return false;
+    struct place place = yaml_place(r->doc, map, 0);
+    a->line = place.line;
+    place_free(&place);
+    const struct yaml_node *name = NULL;
+    for (size_t k = 0; buffers[k]; k++)
+        if (yaml_get(map, buffers[k])) {
+            if (name)
+                return yaml_fail(r->doc, map, 0, r->e, "an argument is one of in, out, inout");
+            a->kind = ARG_IN + (enum spec_arg_kind)k;
+            name = yaml_get(map, buffers[k]);
+        }
+    if (name)
+        return read_buffer(r, map, name, a);
+    a->kind = ARG_SCALAR;
+    if (map->count == 0)
+        return yaml_fail(r->doc, map, 0, r->e, "an argument is empty");
+    for (size_t k = 0; first_keys[k]; k++)
+        if (strcmp(map->first->text, first_keys[k]) == 0)
+            return read_scalar(r, map, a);
+    return yaml_check_keys(r->doc, map, "an argument", first_keys, r->e); /* fails: none of them comes first */
+}
+
+bool read_args(const struct reader *r, const struct yaml_node *list) {
+    if (!read_list(r, list, YAML_SEQUENCE, "args", MAX_ARGS))
+        return false;
+    r->s->args = must_calloc(list->count, sizeof *r->s->args);
+    for (const struct yaml_node *n = list->first; n; n = n->next) {
+        bool ok = read_arg(r, n, &r->s->args[r->s->arg_count]);
+        r->s->arg_count++; /* also what is half read is freed */
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* ---- the contract ---- */
+
+static bool same(const char *a, const char *b) {
+    return a && b && strcmp(a, b) == 0;
+}
+
+bool check_contract(const struct reader *r) {
+    const struct yaml_node *node = yaml_get(r->doc->root, "contract");
+    if (!node)
+        return true;
+    const struct contract *c = contract_named(r->s->contract);
+    if (!c) {
+        const char *names[MAX_LIST] = {NULL};
+        for (size_t i = 0; contracts[i] && i + 1 < MAX_LIST; i++)
+            names[i] = contracts[i]->name;
+        const char *meant = nearest(r->s->contract, names);
+        if (meant)
+            return yaml_fail(r->doc, node, 0, r->e,
+                             "unknown contract %s; did you mean '%s'? `warpproof list contracts` shows them all",
+                             quote(r->s->contract).text, meant);
+        return yaml_fail(r->doc, node, 0, r->e, "unknown contract %s; `warpproof list contracts` shows them all",
+                         quote(r->s->contract).text);
+    }
+    const char *operands[] = {"weight", "activation"}, *formats[] = {c->weight, c->activation};
+    bool found[2] = {false, false}, result = false;
+    for (size_t i = 0; i < r->s->arg_count; i++) {
+        const struct spec_arg *a = &r->s->args[i];
+        if (a->kind == ARG_IN && a->format) {
+            size_t k = same(a->name, operands[0]) ? 0 : 1;
+            if (!same(a->name, operands[k]) || !formats[k])
+                return yaml_fail(r->doc, a->node, 0, r->e, "contract %s has no operand %s", c->name,
+                                 quote(a->name).text);
+            if (!same(a->format, formats[k]))
+                return yaml_fail(r->doc, yaml_get(a->node, "format"), 0, r->e, "contract %s takes %s in format %s",
+                                 c->name, operands[k], formats[k]);
+            found[k] = true;
+        }
+        if (a->kind == ARG_OUT && !a->count) {
+            if (result)
+                return yaml_fail(r->doc, a->node, 0, r->e, "contract %s has one result; other outputs need a count",
+                                 c->name);
+            if (!same(a->format ? a->format : a->type, c->result))
+                return yaml_fail(r->doc, a->node, 0, r->e, "the result of contract %s is %s", c->name, c->result);
+            result = true;
+        }
+    }
+    for (size_t k = 0; k < 2; k++)
+        if (formats[k] && !found[k])
+            return yaml_fail(r->doc, node, 0, r->e, "contract %s needs {in: %s, format: %s} among the args", c->name,
+                             operands[k], formats[k]);
+    return result ||
+           yaml_fail(r->doc, node, 0, r->e, "contract %s needs an output without a count: its result", c->name);
+}
+
+bool spec_scalar(const struct spec_arg *a, const struct shape *shape, uint64_t *bits, struct error *e) {
+    int64_t value;
+    *bits = a->bits;
+    if (!a->value)
+        return true;
+    const struct element *element = elements;
+    while (strcmp(element->name, a->name) != 0)
+        element++;
+    if (!spec_eval_within(a->value, shape, element->min, element->max, &value, e))
+        return false;
+    *bits = (uint64_t)value & (UINT64_MAX >> (64 - 8 * element->bytes));
+    return true;
+}
+
+void free_arg(struct spec_arg *a) {
+    free(a->name);
+    free(a->format);
+    free(a->type);
+    free(a->fill_path);
+    free(a->fill_sha256);
+    free(a->expect_path);
+    expr_free(a->count);
+    expr_free(a->value);
+}

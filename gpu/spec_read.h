@@ -1,0 +1,35 @@
+/* Shared by the readers of a launch file's sections; nothing outside spec*.c needs it. */
+#ifndef GPU_SPEC_READ_H
+#define GPU_SPEC_READ_H
+
+#include "spec.h"
+
+enum { MAX_ARGS = 64, MAX_LIST = 256, MAX_WORD = 128 };
+
+/* What every reader needs: the spec it fills, the file, and where complaints go. All readers return false with e set.
+ */
+struct reader {
+    struct spec *s;
+    const struct yaml_doc *doc;
+    struct error *e;
+};
+
+/* *out = a copy of the text, which has only letters, digits, _ and `extra`; a digit may begin it when said so. */
+bool read_word(const struct reader *r, const struct yaml_node *node, const char *what, const char *extra,
+               bool digit_first, char **out);
+/* *out = folder of the launch file + the path in the node; an absolute path stays. */
+bool read_path(const struct reader *r, const struct yaml_node *node, const char *what, char **out);
+/* *out = the expression under a key; an absent key leaves it as it is. */
+bool read_expr(const struct reader *r, const struct yaml_node *map, const char *key, const char *what,
+               struct spec_expr **out);
+/* The node is a list (a mapping) of at most `most` entries. */
+bool read_list(const struct reader *r, const struct yaml_node *node, enum yaml_kind kind, const char *what,
+               size_t most);
+
+/* spec_args.c */
+bool read_args(const struct reader *r, const struct yaml_node *list);
+void free_arg(struct spec_arg *a);
+/* The contract exists, and the arguments have its operands and its result, each once. */
+bool check_contract(const struct reader *r);
+
+#endif
