@@ -119,10 +119,12 @@ static bool measure(struct binder *r, const struct spec_arg *a, struct launch_bu
         if (!spec_eval_within(a->count, r->shape, 1, INT64_MAX, &count, r->e))
             return false;
         buffer->cell_bytes = a->type_bytes;
+        buffer->is_f32 = !strcmp(a->type, "f32");
         return size_mul((size_t)count, a->type_bytes, &buffer->bytes) ||
                yaml_fail(r->spec->doc, a->node, 0, r->e, "buffer %s is larger than the address space", a->name);
     }
     size_t block_values, block_bytes;
+    buffer->is_f32 = !strcmp(a->format ? a->format : a->type, "f32");
     if (!data_block(a->format ? a->format : a->type, &block_values, &block_bytes, r->e))
         return false;
     buffer->cell_bytes = block_bytes % 4 == 0 ? 4 : block_bytes % 2 == 0 ? 2 : 1;

@@ -13,6 +13,7 @@ static void *out_of_memory(void) {
 void *must_calloc(size_t count, size_t bytes) {
     /* calloc may answer a request for nothing with NULL, which is no failure; one spare byte tells them apart. */
     void *p = count && bytes ? calloc(count, bytes) : calloc(1, 1);
+    // cppcheck-suppress memleak // p is NULL where it is not returned
     return p ? p : out_of_memory();
 }
 
@@ -21,6 +22,7 @@ void *must_realloc(void *old, size_t count, size_t bytes) {
     if (!size_mul(count, bytes, &total))
         return out_of_memory();
     void *p = realloc(old, total ? total : 1);
+    // cppcheck-suppress memleak // p is NULL where it is not returned
     return p ? p : out_of_memory();
 }
 

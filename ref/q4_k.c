@@ -25,6 +25,7 @@ void q4_k_scale_min(unsigned s, const uint8_t scales[12], uint8_t *sc, uint8_t *
         *m = scales[s + 4] & 63;
     } else {
         *sc = (uint8_t)((scales[s + 4] & 15) | scales[s - 4] >> 6 << 4);
+        // cppcheck-suppress arrayIndexOutOfBoundsCond // s is below 8
         *m = (uint8_t)(scales[s + 4] >> 4 | scales[s] >> 6 << 4);
     }
 }

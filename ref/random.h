@@ -9,9 +9,9 @@
 
 struct random_stream {
     uint64_t key;
-    uint64_t next;      /* counter of the next block of four words */
-    uint32_t words[4];  /* the current block */
-    unsigned left;      /* words of it not yet handed out */
+    uint64_t next;     /* counter of the next block of four words */
+    uint32_t words[4]; /* the current block */
+    unsigned left;     /* words of it not yet handed out */
 };
 
 /* The generator itself: out = ten rounds of Philox4x32 on all four counter words, least significant first. */

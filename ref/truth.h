@@ -10,11 +10,11 @@
 double truth_gamma(size_t n);
 
 struct truth_gap {
-    bool holds;        /* every cell within its bound; a NaN or infinity on one side only does not hold; a cell whose
-                        * bound is infinite always does: nothing is claimed about it */
-    size_t cell;       /* the first cell that is not, when !holds */
+    bool holds;  /* every cell within its bound; a NaN or infinity on one side only does not hold; a cell whose
+                  * bound is infinite always does: nothing is claimed about it */
+    size_t cell; /* the first cell that is not, when !holds */
     double value, bound, got;
-    double worst;      /* max over cells of |got - value| / bound, 0 where both are 0 */
+    double worst; /* max over cells of |got - value| / bound, 0 where both are 0 */
 };
 
 /* Holds `result` (bits of the contract) to the truth of the same operands. False in .holds when a cell breaks the
