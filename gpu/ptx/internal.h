@@ -16,20 +16,23 @@
 
 #include "ptx.h"
 
-enum {                             /* limits; each is an error that names it */
-       MAX_NAME = 16384,           /* characters of a name; C++ mangling makes thousands */
-       MAX_SCOPES = 256,           /* { } inside each other */
-       MAX_EXPRESSION = 64,        /* operators inside each other in a constant expression */
-       MAX_FILES = 65536,          /* .file numbers */
-       MAX_REGISTERS = 1 << 18,    /* registers a function really mentions */
-       MAX_RANGE = 1000000000,     /* N of %r<N> */
-       MAX_RANGE_DIGITS = 9,       /* digits of an index of such a range */
-       MAX_INSTRUCTIONS = 1 << 22, /* of a function */
-       MAX_OPERANDS = 4096,        /* of an instruction, of a vector, of an argument list */
-       MAX_DIMENSIONS = 8,
+/* Limits; going past one is an error that names it. */
+enum {
+    MAX_NAME = 16384,           /* characters of a name; C++ mangling makes thousands */
+    MAX_SCOPES = 256,           /* { } inside each other */
+    MAX_EXPRESSION = 64,        /* operators inside each other in a constant expression */
+    MAX_FILES = 65536,          /* .file numbers */
+    MAX_REGISTERS = 1 << 18,    /* registers a function really mentions */
+    MAX_RANGE = 1000000000,     /* N of %r<N> */
+    MAX_RANGE_DIGITS = 9,       /* digits of an index of such a range */
+    MAX_INSTRUCTIONS = 1 << 22, /* of a function */
+    MAX_OPERANDS = 4096,        /* of an instruction, of a vector, of an argument list */
+    MAX_DIMENSIONS = 8,
+    MAX_VARIABLES = 1 << 24,
 };
-#define MAX_TEXT_BYTES  ((size_t)256 << 20)
-#define MAX_ARENA_BYTES ((size_t)2 << 30)
+#define MAX_TEXT_BYTES     ((size_t)256 << 20)
+#define MAX_VARIABLE_BYTES ((size_t)1 << 40) /* of .global; the other spaces have 32-bit addresses */
+#define MAX_ARENA_BYTES    ((size_t)2 << 30)
 
 /* Arena: zeroed memory, all of it given back at once. */
 struct arena_block;
@@ -247,8 +250,8 @@ bool space_named(const struct token *t, enum ptx_space *space);
 bool parse_initial(struct parser *p, struct ptx_variable *v, const struct shape *shape, size_t vector);
 
 /* place.c */
-bool place_parameter(struct parser *p, struct ptx_variable *v, size_t at); /* next in the frame of the function */
-bool place_variables(struct parser *p);
+void place_parameter(struct parser *p, struct ptx_variable *v); /* next in the frame of the function */
+void place_variables(struct parser *p);
 
 /* operand.c */
 bool parse_operand(struct parser *p, struct raw_operand *out, bool label_only);
@@ -280,10 +283,10 @@ bool bind_the_rest(struct parser *p); /* functions, initial values, call argumen
 /* parse.c */
 bool parse_module(struct parser *p);
 
-static inline struct ptx_variable *variable_at(const struct parser *p, int index) {
+static inline struct ptx_variable *variable_at(const struct parser *p, size_t index) {
     return (struct ptx_variable *)p->variables.items + index;
 }
-static inline struct ptx_function *function_at(const struct parser *p, int index) {
+static inline struct ptx_function *function_at(const struct parser *p, size_t index) {
     return (struct ptx_function *)p->functions.items + index;
 }
 

@@ -105,7 +105,8 @@ static bool parse_body(struct parser *p, struct ptx_function *f) {
 /* A declaration and a definition of one name must agree. *index = the function's place. */
 static bool enter_function(struct parser *p, struct symbol *s, size_t at, const struct ptx_function *f, int *index) {
     if (s->top && s->top->kind == BOUND_FUNCTION && s->top->depth == 0) {
-        const struct ptx_function *before = function_at(p, *index = s->top->index);
+        const struct ptx_function *before = function_at(p, (size_t)s->top->index);
+        *index = s->top->index;
         if (!before->declared_only && !f->declared_only)
             return fail_at(p, at, "'%.80s' is defined twice, first in line %d", s->name, before->ptx_line);
         if (before->entry != f->entry || before->param_count != f->param_count ||
@@ -147,10 +148,8 @@ static bool parse_signature(struct parser *p, struct ptx_function *f, struct sym
     if (is_mark(p, '(') && !parse_parameters(p, &f->params, &f->param_count))
         return false;
     f->param_bytes = p->frame_bytes;
-    for (size_t i = 0; i < f->return_count; i++) {
-        if (!place_parameter(p, variable_at(p, f->returns[i]), *name_at))
-            return false;
-    }
+    for (size_t i = 0; i < f->return_count; i++)
+        place_parameter(p, variable_at(p, (size_t)f->returns[i]));
     f->frame_bytes = p->frame_bytes;
     return parse_function_directives(p, f);
 }
@@ -169,16 +168,16 @@ static bool parse_function(struct parser *p, bool entry) {
         return false;
     p->function = index;
     for (size_t i = 0; i < f.param_count; i++)
-        variable_at(p, f.params[i])->function = index;
+        variable_at(p, (size_t)f.params[i])->function = index;
     for (size_t i = 0; i < f.return_count; i++)
-        variable_at(p, f.returns[i])->function = index;
+        variable_at(p, (size_t)f.returns[i])->function = index;
     if (f.declared_only) {
         if (!expect_mark(p, ';') || !close_scope(p))
             return false;
     } else {
         if (!parse_body(p, &f))
             return false;
-        *function_at(p, index) = f;
+        *function_at(p, (size_t)index) = f;
     }
     p->function = -1;
     return true;
@@ -224,5 +223,8 @@ bool parse_module(struct parser *p) {
     }
     if (p->token.kind != TOKEN_END)
         return fail_unexpected(p, "a directive of the module");
-    return bind_the_rest(p) && place_variables(p);
+    if (!bind_the_rest(p))
+        return false;
+    place_variables(p);
+    return true;
 }

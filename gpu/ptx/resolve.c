@@ -112,7 +112,7 @@ static bool check_calls(struct parser *p) {
                 continue;
             return fail_at(p, all[i].at, "call needs a function or a register as its target");
         }
-        const struct ptx_function *f = function_at(p, o[target].function);
+        const struct ptx_function *f = function_at(p, (size_t)o[target].function);
         const struct ptx_operand *arguments =
             target + 1 < all[i].operand_count && o[target + 1].kind == PTX_OP_LIST ? &o[target + 1] : NULL;
         if (f->entry)

@@ -150,6 +150,9 @@ static bool check_storage(struct parser *p, const struct ptx_variable *v, const 
         return fail_at(p, at, "a .pred lives in registers only");
     if (v->space == PTX_SHARED && v->external && shape->count == 0)
         return fail_at(p, at, ".extern .shared needs an array, such as '%.60s[]'", v->name);
+    size_t most = v->space == PTX_GLOBAL ? MAX_VARIABLE_BYTES : UINT32_MAX;
+    if (v->bytes > most)
+        return fail_at(p, at, "'%.80s' takes %zu bytes, at most %zu are supported", v->name, v->bytes, most);
     if (shape->open && !v->external && !v->initial)
         return fail_at(p, at, "'%.80s' has neither a size nor an initial value", v->name);
     return true;
@@ -178,11 +181,11 @@ static bool parse_variable(struct parser *p, enum ptx_space space, bool external
         return false;
     if (shape.open && !v.initial)
         v.bytes = 0;
-    if (space == PTX_PARAM && !place_parameter(p, &v, at))
-        return false;
+    if (space == PTX_PARAM)
+        place_parameter(p, &v);
     /* An .extern declaration and its definition, or two declarations, are one variable (PTX ISA 11.6). */
     if (p->depth == 0 && s->top && s->top->depth == 0 && s->top->kind == BOUND_VARIABLE) {
-        struct ptx_variable *before = variable_at(p, s->top->index);
+        struct ptx_variable *before = variable_at(p, (size_t)s->top->index);
         if (before->space != space || !(before->external || external))
             return fail_at(p, at, "'%.80s' is declared twice in the same scope", s->name);
         if (before->external)
@@ -190,8 +193,8 @@ static bool parse_variable(struct parser *p, enum ptx_space space, bool external
         *index = s->top->index;
         return true;
     }
-    if (p->variables.count == INT32_MAX)
-        return fail_at(p, at, "too many variables");
+    if (p->variables.count == MAX_VARIABLES)
+        return fail_at(p, at, "more than %d variables", MAX_VARIABLES);
     *index = (int)p->variables.count;
     if (!(shared_name && s->length == 1 && s->name[0] == '_')) {
         struct binding *b = declare(p, s, BOUND_VARIABLE, at);
