@@ -220,7 +220,7 @@ static int gate(const struct options *o) {
         }
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
-        terminal_failures(stdout, g.outcomes, g.outcome_count, 4, 12);
+        terminal_failures(stdout, g.outcomes, g.outcome_count, 4, 8);
         if (g.plant.name != NULL) {
             report_plant(&g);
         }

@@ -45,6 +45,9 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
+        if (event_repeats(e, i)) {
+            continue;
+        }
         char *target = target_text(l, v);
         char *what = must_format("%zu-byte %s at byte %" PRId64 " of %s", v->bytes, v->store ? "store" : "load",
                                  v->offset, target);
@@ -74,7 +77,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         }
         if (suspects != NULL) {
             found = true;
-            struct finding *f = finding_of_event(out, "guard", VERDICT_GUARD, e, v,
+            struct finding *f = finding_of_event(out, "guard", VERDICT_GUARD, e, i,
                                                  must_format("%s%s", what, reach ? reach : tail), suspects);
             f->where.buffer = must_strdup(target_name(l, v));
             f->where.offset = v->offset;

@@ -9,13 +9,16 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
+        if (event_repeats(e, i)) {
+            continue;
+        }
         if (v->kind == EVENT_TRAP) {
-            finding_of_event(out, "launch", VERDICT_LAUNCH, e, v, must_strdup("the kernel executed trap"),
+            finding_of_event(out, "launch", VERDICT_LAUNCH, e, i, must_strdup("the kernel executed trap"),
                              "a precondition that the kernel checks itself");
             found = true;
         }
         if (v->kind == EVENT_STEP_BUDGET) {
-            finding_of_event(out, "launch", VERDICT_INPUT, e, v,
+            finding_of_event(out, "launch", VERDICT_INPUT, e, i,
                              must_format("a block ran past its budget of %" PRIu64 " warp instructions", budget),
                              "a loop that never ends; a longer launch needs `steps` in its launch file");
             found = true;

@@ -44,8 +44,41 @@ const char *where_text(const struct where *p) {
     return text;
 }
 
+static bool same_line(const struct evidence *e, const struct event *a, const struct event *b) {
+    if (a->instruction == b->instruction) {
+        return true;
+    }
+    if (a->instruction >= e->trace->site_count || b->instruction >= e->trace->site_count) {
+        return false;
+    }
+    const struct trace_site *x = &e->trace->sites[a->instruction], *y = &e->trace->sites[b->instruction];
+    return x->file != NULL && y->file != NULL && x->line > 0 && x->line == y->line && strcmp(x->file, y->file) == 0;
+}
+
+static bool same_fault(const struct evidence *e, const struct event *a, const struct event *b) {
+    return a->kind == b->kind && a->plane == b->plane && a->other_plane == b->other_plane && a->buffer == b->buffer &&
+           a->store == b->store && same_line(e, a, b);
+}
+
+bool event_repeats(const struct evidence *e, size_t i) {
+    for (size_t k = 0; k < i; ++k) {
+        if (same_fault(e, &e->trace->events[k], &e->trace->events[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct finding *finding_of_event(struct findings *out, const char *oracle, enum verdict v, const struct evidence *e,
-                                 const struct event *event, char *summary, const char *suspects) {
+                                 size_t i, char *summary, const char *suspects) {
+    const struct event *event = &e->trace->events[i];
+    uint64_t accesses = 0, instructions = 0;
+    for (size_t k = i; k < e->trace->event_count; ++k) {
+        if (same_fault(e, event, &e->trace->events[k])) {
+            accesses += e->trace->events[k].count;
+            ++instructions;
+        }
+    }
     struct finding *f = findings_add(out, oracle, v);
     f->summary = summary;
     f->suspects = must_strdup(suspects);
@@ -55,9 +88,10 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     f->where.lane = event->lane;
     where_site(&f->where, e->trace, event->instruction);
     finding_line(f, oracle, "%s", summary);
-    finding_line(f, "by", "block (%u,%u,%u) warp %u lane %u; %" PRIu64 " lane%s at this site", event->block[0],
-                 event->block[1], event->block[2], event->warp, event->lane, event->count,
-                 event->count == 1 ? "" : "s");
+    finding_line(f, "by",
+                 "block (%u,%u,%u) warp %u lane %u first; %" PRIu64 " lane%s in all, at %" PRIu64 " instruction%s",
+                 event->block[0], event->block[1], event->block[2], event->warp, event->lane, accesses,
+                 accesses == 1 ? "" : "s", instructions, instructions == 1 ? "" : "s");
     finding_line(f, "site", "%s  %s", where_text(&f->where), f->where.instruction ? f->where.instruction : "");
     return f;
 }

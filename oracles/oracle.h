@@ -40,10 +40,13 @@ void where_site(struct where *p, const struct trace *t, size_t instruction);
 /* "gpu/kernels/x.cu:143", or "PTX line 88" without line info, in a static thread-local buffer. */
 const char *where_text(const struct where *p);
 
-/* Appends the finding of one event: summary (taken over), suspects, the thread and instruction as `where`, and the
- * lines `<oracle> summary`, `by block warp lane`, `site file:line instruction`. */
+/* Appends the finding of event number i of the trace: summary (taken over), suspects, the thread and instruction as
+ * `where`, and the lines `<oracle> summary`, `by block warp lane`, `site file:line instruction`. Unrolled code makes
+ * several instructions of one source line: they are one finding, the first event's. */
 struct finding *finding_of_event(struct findings *out, const char *oracle, enum verdict v, const struct evidence *e,
-                                 const struct event *event, char *summary, const char *suspects);
+                                 size_t i, char *summary, const char *suspects);
+/* An earlier event has the same kind, plane, buffer and source line, so the finding is made already. */
+bool event_repeats(const struct evidence *e, size_t i);
 
 /* What the cells of a buffer are called: token and row for a matrix result, element otherwise. cell[] and axis[] of p.
  */

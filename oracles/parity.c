@@ -85,7 +85,7 @@ static bool is_nan(uint32_t u) {
 static char *size_text(const struct matrix *m, const uint8_t *wrong, bool *last_place) {
     uint64_t most = 0;
     double relative = 0;
-    size_t nans = 0, zeros = 0;
+    size_t nans = 0, signs = 0, zeros = 0, numbers = 0;
     for (size_t i = 0; i < m->n0 * m->n1; ++i) {
         if (!wrong[i]) {
             continue;
@@ -97,19 +97,29 @@ static char *size_text(const struct matrix *m, const uint8_t *wrong, bool *last_
             ++nans;
             continue;
         }
-        zeros += (want | got) == 0x80000000;
+        ++numbers;
+        signs += (want | got) == 0x80000000;
         const uint64_t u = ulps(want, got);
         most = u > most ? u : most;
         const double w = bits_float(want), g = bits_float(got);
-        const double r = w != 0 ? fabs(g - w) / fabs(w) : INFINITY;
+        zeros += w == 0;
+        const double r = w != 0 ? fabs(g - w) / fabs(w) : 0;
         relative = r > relative ? r : relative;
     }
     *last_place = nans == 0 && most <= 16;
-    char *text = must_format("at most %" PRIu64 " units in the last place, relative %.2g", most, relative);
-    if (nans > 0 || zeros > 0) {
-        char *more = must_format("%s; %zu with a NaN, %zu with the other zero", text, nans, zeros);
-        free(text);
-        text = more;
+    char *text = most <= 1 << 16 ? must_format("off by at most %" PRIu64 " units in the last place", most)
+                                 : must_format("off by up to %.2g times the right value", relative);
+    const struct {
+        size_t count;
+        const char *what;
+    } odd[] = {{nans, "with a NaN"}, {signs, "zeros of the other sign"}, {zeros - signs, "where 0 is right"}};
+    for (size_t i = 0; i < 3; ++i) {
+        if (odd[i].count > 0) {
+            const bool alone = numbers == 0 && i == 0;
+            char *more = must_format("%s%s%zu %s", alone ? "" : text, alone ? "" : "; ", odd[i].count, odd[i].what);
+            free(text);
+            text = more;
+        }
     }
     return text;
 }

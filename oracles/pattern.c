@@ -45,6 +45,7 @@ static bool is_interval(const struct axis *a, size_t period, size_t lo, size_t h
 
 struct rule {
     bool all, known;
+    bool gaps;             /* an interval that starts past 0, in which some are right, by luck or zeros in the data */
     size_t period, lo, hi; /* period 0: a plain interval */
 };
 
@@ -68,6 +69,9 @@ static struct rule rule_of(const struct axis *a) {
             return (struct rule){.known = true, .period = period, .lo = lo, .hi = hi};
         }
     }
+    if (a->first > 0 && 2 * a->hit_count > a->n - a->first) {
+        return (struct rule){.known = true, .gaps = true, .lo = a->first, .hi = a->n - 1};
+    }
     return r;
 }
 
@@ -77,6 +81,9 @@ static char *axis_text(const struct axis *a, const struct rule *r) {
     }
     if (!r->known) {
         return must_format("%zu of %zu %ss, first %zu, last %zu", a->hit_count, a->n, a->name, a->first, a->last);
+    }
+    if (r->gaps) {
+        return must_format("%zu of the %ss >= %zu; %ss 0..%zu right", a->hit_count, a->name, r->lo, a->name, r->lo - 1);
     }
     if (r->period != 0 && r->lo == r->hi) {
         return must_format("every %s with %s mod %zu = %zu", a->name, a->name, r->period, r->lo);

@@ -12,9 +12,12 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
+        if (event_repeats(e, i)) {
+            continue;
+        }
         if (texts[v->kind] != NULL) {
             found = true;
-            finding_of_event(out, "sync", VERDICT_HAZARD, e, v, must_strdup(texts[v->kind]),
+            finding_of_event(out, "sync", VERDICT_HAZARD, e, i, must_strdup(texts[v->kind]),
                              "a barrier or warp-wide instruction inside a branch that not all threads take");
         }
     }

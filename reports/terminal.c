@@ -65,6 +65,16 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
     free(text);
 }
 
+/* Some line of the finding holds the text already. */
+static bool says(const struct finding *f, const char *text) {
+    for (size_t i = 0; i < f->line_count; ++i) {
+        if (strstr(f->lines[i].text, text) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 #define FINDINGS_SHOWN 4
 
 void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count) {
@@ -83,7 +93,7 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
             if (f->line_count == 0 && f->summary != NULL) {
                 print_line(out, f->oracle, f->summary);
             }
-            if (f->suspects != NULL) {
+            if (f->suspects != NULL && !says(f, f->suspects)) {
                 print_line(out, "suspect", f->suspects);
             }
         }
@@ -142,29 +152,51 @@ void terminal_table(FILE *out, const struct outcome *all, size_t count) {
     }
 }
 
-/* A red case tells most when it is the first of its kernel and class: fewest cells, structured data. */
-static bool is_telling(const struct outcome *all, size_t i) {
-    size_t start;
-    const size_t c = class_of(all[i].id, &start);
-    for (size_t k = 0; k < i; ++k) {
-        size_t other;
-        if (all[k].findings.count > 0 && strcmp(all[k].about, all[i].about) == 0 && class_of(all[k].id, &other) == c) {
-            return false;
-        }
+/* Red cases that fail alike: same kernel, verdict, oracle, source line and suspects of the worst finding. */
+static bool fails_alike(const struct outcome *a, const struct outcome *b) {
+    const struct finding *f = findings_first(&a->findings), *g = findings_first(&b->findings);
+    const char *x = f->suspects != NULL ? f->suspects : "", *y = g->suspects != NULL ? g->suspects : "";
+    const char *p = f->where.file != NULL ? f->where.file : "", *q = g->where.file != NULL ? g->where.file : "";
+    return f->verdict == g->verdict && strcmp(f->oracle, g->oracle) == 0 && strcmp(a->about, b->about) == 0 &&
+           f->where.line == g->where.line && f->where.ptx_line == g->where.ptx_line && strcmp(p, q) == 0 &&
+           strcmp(x, y) == 0;
+}
+
+/* How much a red case tells: structured data first (every scale and element of `coded` says where it belongs), then a
+ * result of more than one warp's rows and one fragment's tokens, then few cells. Greater is better. */
+static double telling(const struct outcome *o) {
+    static const double class_worth[CLASSES + 1] = {3, 4, 1, 2, 0, 0};
+    size_t start = 0, nt = 0, od = 0;
+    const size_t c = class_of(o->id, &start);
+    const char *shape = strstr(o->id, "/nt");
+    if (shape == NULL || sscanf(shape, "/nt%zu.od%zu", &nt, &od) != 2) {
+        return class_worth[c];
     }
-    return true;
+    const bool small = nt < 17 || od < 17;
+    return class_worth[c] + (small ? 0 : 10) - 1e-9 * (double)nt * (double)od;
 }
 
 void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_t full, size_t brief) {
-    bool *told = must_calloc(count + 1, sizeof *told);
+    bool *told = must_calloc(count + 1, sizeof *told); /* shown, or alike to one that was */
     size_t shown = 0, lines = 0, left = 0;
     for (size_t i = 0; i < count && shown < full; ++i) {
-        if (all[i].findings.count > 0 && is_telling(all, i)) {
-            fprintf(out, "\n");
-            terminal_failure(out, &all[i], all, count);
-            told[i] = true;
-            ++shown;
+        if (all[i].findings.count == 0 || told[i]) {
+            continue;
         }
+        size_t best = i, alike = 0;
+        for (size_t k = i; k < count; ++k) {
+            if (all[k].findings.count > 0 && !told[k] && fails_alike(&all[i], &all[k])) {
+                told[k] = true;
+                ++alike;
+                best = telling(&all[k]) > telling(&all[best]) ? k : best;
+            }
+        }
+        fprintf(out, "\n");
+        terminal_failure(out, &all[best], all, count);
+        if (alike > 1) {
+            fprintf(out, "  %-7s %zu more red cases with this verdict, site and suspect\n", "like it", alike - 1);
+        }
+        ++shown;
     }
     for (size_t i = 0; i < count; ++i) {
         if (all[i].findings.count == 0 || told[i]) {
@@ -174,8 +206,7 @@ void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_
             ++left;
             continue;
         }
-        const struct finding *f = findings_first(&all[i].findings);
-        fprintf(out, "%s%s %s\n", lines == 1 ? "\n" : "", verdict_name(f->verdict), all[i].id);
+        fprintf(out, "%s%s %s\n", lines == 1 ? "\n" : "", verdict_name(outcome_verdict(&all[i])), all[i].id);
     }
     if (left > 0) {
         fprintf(out, "... and %zu more red cases (--json has all)\n", left);

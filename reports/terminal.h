@@ -13,8 +13,9 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
 /* One row a kernel, one column a data class: passed of run. Skips with their reason below it. */
 void terminal_table(FILE *out, const struct outcome *all, size_t count);
 
-/* Failure messages of the most telling cases (each kernel's smallest, class by class, at most `full`), then one line
- * for each further one up to `brief`, then a count. */
+/* Red cases that fail alike (kernel, verdict, source line, suspects) are one group: the whole message of its most
+ * telling case, for at most `full` groups; then one line for each case of the further groups up to `brief`, then a
+ * count. */
 void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_t full, size_t brief);
 
 void terminal_stats(FILE *out, const struct totals *t);

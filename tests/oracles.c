@@ -119,7 +119,7 @@ Test(oracles, parity_compares_bits_not_values) {
 Test(oracles, parity_sees_the_last_unit) {
     clean();
     got[7] = bits_float(float_bits(want[7]) + 1);
-    expect(&oracle_parity, VERDICT_DIFFERS, "at most 1 units in the last place");
+    expect(&oracle_parity, VERDICT_DIFFERS, "off by at most 1 units in the last place");
     cr_assert(strstr(findings.items[0].suspects, "rounding") != NULL, "suspects \"%s\"", findings.items[0].suspects);
     findings_free(&findings);
 }

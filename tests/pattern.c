@@ -38,6 +38,9 @@ static bool box(size_t i, size_t j) {
 static bool everything(size_t i, size_t j) {
     return (void)i, (void)j, true;
 }
+static bool most_from_16(size_t i, size_t j) {
+    return (void)i, j >= 16 && (j * j) % 3 != 0;
+}
 static bool rows_16_mod_128(size_t i, size_t j) {
     return (void)i, j % 128 >= 16;
 }
@@ -60,6 +63,7 @@ Test(pattern, names_rows_and_tokens) {
     expect(33, 70, last_row, "33 of 2310 wrong: row 69 alone", "tail");
     expect(257, 70, tile_two, "9030 of 17990 wrong: every token >= 128; tokens 0..127 right", "second tile");
     expect(129, 129, box, "1 of 16641 wrong: token 128, row 128 alone", "tail");
+    expect(33, 70, most_from_16, "1188 of 2310 wrong: 36 of the rows >= 16; rows 0..15 right", "per-warp offset");
     expect(33, 70, everything, "all 2310 cells wrong", NULL);
     expect(5, 257, rows_16_mod_128, "1120 of 1285 wrong: every row with row mod 128 >= 16; the others right",
            "per-warp offset");
