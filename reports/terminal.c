@@ -87,6 +87,9 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
             if ((int)f->verdict != v || shown++ >= FINDINGS_SHOWN) {
                 continue;
             }
+            if (f->verdict != outcome_verdict(o)) {
+                fprintf(out, "  %-7s %s by oracle %s\n", "and", verdict_name(f->verdict), f->oracle);
+            }
             for (size_t k = 0; k < f->line_count; ++k) {
                 print_line(out, f->lines[k].label, f->lines[k].text);
             }

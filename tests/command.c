@@ -226,3 +226,23 @@ Test(command, a_hostile_gguf_is_one_clear_line) {
     close(fd);
     unlink(path);
 }
+
+/* The red runs of README.md are what the command prints today, line numbers and values included. */
+Test(command, the_readme_shows_real_output) {
+    FILE *f = fopen("README.md", "r");
+    cr_assert(f != NULL, "README.md is not in the current folder");
+    char *readme = must_calloc(1 << 20, 1);
+    cr_assert(fread(readme, 1, (1 << 20) - 1, f) > 0, "README.md is empty");
+    fclose(f);
+    struct result r = run("gate --plant warp_offset_dropped nt70.od70.id512");
+    cr_expect(strstr(readme, r.text) != NULL, "README.md does not hold this output:\n%s", r.text);
+    free(r.text);
+    r = run("gate --plant sda_q_tiled_by_16 nt70.od70.id512");
+    const char *from = strstr(r.text, "GUARD "), *to = from != NULL ? strstr(from, "  suspect") : NULL;
+    cr_assert(to != NULL, "no GUARD finding in:\n%s", r.text);
+    char *part = must_format("```\n%.*s```", (int)(to - from), from);
+    cr_expect(strstr(readme, part) != NULL, "README.md does not hold this output:\n%s", part);
+    free(part);
+    free(r.text);
+    free(readme);
+}
