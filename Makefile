@@ -17,7 +17,8 @@ SANITISE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 # Static where there is a static library, so that the binary can be carried to a bare GPU machine. Expanded in the
 # recipe, after set-up: pkg-config may not be there before.
 STATIC = $(firstword $(wildcard $(shell pkg-config --variable=libdir $(1))/lib$(2).a) -l$(2))
-LIBS = $(call STATIC,libfyaml,fyaml) $(call STATIC,libcrypto,crypto) -ldl -lm
+GOMP = $(firstword $(wildcard $(shell $(CC) -print-file-name=libgomp.a)) -lgomp)
+LIBS = $(call STATIC,libfyaml,fyaml) $(call STATIC,libcrypto,crypto) $(GOMP) -lpthread -ldl -lm
 
 # Lane loops, NAME.isa.c, are compiled once an instruction set, with ISA=<name>; one is chosen at start.
 ISAS := base
@@ -90,11 +91,11 @@ setup-test:
 define rules
 $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
-	@$(CC) $(2) -fopenmp -o $$@ $$^ $$(LIBS)
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
 $(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test
 	@echo 'link $$@'
-	@$(CC) $(2) -fopenmp -o $$@ $$^ -lcriterion $$(LIBS)
+	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
 $$(call objects,$(1)/obj,$(TESTS)): | setup-test
 

@@ -18,9 +18,9 @@ struct launch_buffer {
 };
 
 struct launch_arg {
-    int buffer;      /* index into buffers, or -1: a scalar */
-    uint64_t value;  /* of a scalar, low bytes first */
-    size_t bytes;    /* 1, 2, 4 or 8; 8 for a buffer */
+    int buffer;     /* index into buffers, or -1: a scalar */
+    uint64_t value; /* of a scalar, low bytes first */
+    size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer */
 };
 
 struct launch_plane { /* a named part of the dynamic shared arena */
@@ -46,8 +46,8 @@ struct launch {
 #define LAUNCH_STEP_BUDGET (1ull << 28)
 
 enum event_kind {
-    EVENT_OUT_OF_BOUNDS,     /* outside every buffer, outside the shared arena, outside local memory */
-    EVENT_READ_ONLY,         /* a store into a BUFFER_IN */
+    EVENT_OUT_OF_BOUNDS, /* outside every buffer, outside the shared arena, outside local memory */
+    EVENT_READ_ONLY,     /* a store into a BUFFER_IN */
     EVENT_MISALIGNED,
     EVENT_PLANE,             /* an access site that has used one plane reaches into another */
     EVENT_DIVERGENT_BARRIER, /* bar.sync by a part of a warp's live lanes */
@@ -75,9 +75,12 @@ struct event {
     uint64_t count;     /* lane accesses of this kind at this site, all blocks together */
 };
 
-struct trace_site { /* one instruction of the entry */
+struct trace_site {   /* one instruction of the entry */
     const char *file; /* source file from .file, NULL when the PTX has no line info; owned by the module */
     int line;
+    const char
+        *inlined_file; /* where the outermost inlined call stands, when `file` is an inlined function's; else NULL */
+    int inlined_line;
     int ptx_line;
     const char *text; /* owned by the module */
 };
@@ -93,8 +96,8 @@ struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
 };
 
-struct buffer_coverage { /* of an OUT or INOUT buffer; empty for IN */
-    uint8_t *stores;     /* (bytes): how often each byte was stored, at most 127; bit 7: two stores differed */
+struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
+    uint8_t *stores;            /* (bytes): how often each byte was stored, at most 127; bit 7: two stores differed */
     struct cell_history *cells; /* (bytes / cell_bytes); meaningful where a byte of the cell was stored */
 };
 

@@ -63,6 +63,7 @@ static char *writer_text(const struct evidence *e, const struct cell_writer *w) 
     char *text = must_format("block (%u,%u,%u) warp %u lane %u at %s", p.block[0], p.block[1], p.block[2], p.warp,
                              p.lane, where_text(&p));
     free(p.file);
+    free(p.inlined_file);
     free(p.instruction);
     return text;
 }

@@ -79,6 +79,7 @@ void findings_free(struct findings *f) {
         struct finding *x = &f->items[i];
         free(x->where.buffer);
         free(x->where.file);
+        free(x->where.inlined_file);
         free(x->where.instruction);
         free(x->summary);
         free(x->suspects);

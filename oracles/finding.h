@@ -35,6 +35,8 @@ struct where {
     uint32_t block[3], warp, lane;
     char *file; /* source file, NULL when the PTX has no line info */
     int line;
+    char *inlined_file; /* of the call that `file` was inlined into, NULL when there is none */
+    int inlined_line;
     int ptx_line;      /* 0 when unknown */
     char *instruction; /* text of the PTX instruction, or NULL */
 };

@@ -18,6 +18,8 @@ void where_site(struct where *p, const struct trace *t, size_t instruction) {
     const struct trace_site *s = &t->sites[instruction];
     p->file = s->file != NULL && s->line > 0 ? must_strdup(s->file) : NULL;
     p->line = s->line;
+    p->inlined_file = p->file != NULL && s->inlined_file != NULL ? must_strdup(s->inlined_file) : NULL;
+    p->inlined_line = s->inlined_line;
     p->ptx_line = s->ptx_line;
     p->instruction = s->text != NULL ? must_strdup(s->text) : NULL;
 }
@@ -34,7 +36,9 @@ void where_writer(struct where *p, const struct launch *l, const struct trace *t
 
 const char *where_text(const struct where *p) {
     static _Thread_local char text[512];
-    if (p->file != NULL) {
+    if (p->file != NULL && p->inlined_file != NULL && strcmp(p->file, p->inlined_file) != 0) {
+        snprintf(text, sizeof text, "%s:%d (inlined at %s:%d)", p->file, p->line, p->inlined_file, p->inlined_line);
+    } else if (p->file != NULL) {
         snprintf(text, sizeof text, "%s:%d", p->file, p->line);
     } else if (p->ptx_line > 0) {
         snprintf(text, sizeof text, "PTX line %d", p->ptx_line);

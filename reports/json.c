@@ -93,6 +93,10 @@ static struct fy_node *where_node(struct fy_document *d, const struct where *p) 
         add_string(d, m, "file", p->file);
         add(d, m, "line", number_node(d, "%d", p->line));
     }
+    if (p->inlined_file != NULL) {
+        add_string(d, m, "inlined_at_file", p->inlined_file);
+        add(d, m, "inlined_at_line", number_node(d, "%d", p->inlined_line));
+    }
     if (p->ptx_line > 0) {
         add(d, m, "ptx_line", number_node(d, "%d", p->ptx_line));
     }

@@ -86,51 +86,61 @@ static uint64_t width_mask(char c) {
     return c == 'h' ? 0xffff : c == 'r' || c == 'f' || c == 'p' ? 0xffffffff : UINT64_MAX;
 }
 
-void machine_check_ops(const struct machine_op *ops, size_t count) {
+/* in and out: INPUTS operands and results. */
+static bool agrees_once(const struct machine_op *op, bool partial, const char *isa, uint64_t (*in)[3], uint64_t *out,
+                        char *why, size_t room) {
+    char body[2048];
+    write_body(op, partial, body, sizeof body);
+    for (size_t i = 0; i < INPUTS; ++i)
+        out[i] = SENTINEL;
+    struct launch_buffer buffers[2] = {
+        {.name = "in", .role = BUFFER_IN, .bytes = INPUTS * sizeof *in, .cell_bytes = 8, .data = (void *)in},
+        {.name = "out", .role = BUFFER_INOUT, .bytes = INPUTS * sizeof *out, .cell_bytes = 8, .data = (void *)out}};
+    const struct machine_test test = {
+        .body = body, .buffers = buffers, .buffer_count = 2, .grid = {BLOCKS}, .isa = isa};
+    struct trace t;
+    struct ptx_module *m = machine_must(&test, &t);
+    bool same = t.event_count == 0;
+    if (!same)
+        snprintf(why, room, "%s: an event", op->instruction);
+    for (size_t i = 0; same && i < INPUTS; ++i) {
+        uint64_t v[3] = {0};
+        for (size_t s = 0; op->sources[s]; ++s)
+            v[s] = op->sources[s] == 'p' ? in[i][s] & 1 : in[i][s] & width_mask(op->sources[s]);
+        const uint64_t mask = width_mask(op->dst);
+        const bool skipped = partial && !(i % 32 & 5);
+        const uint64_t old = op->dst == 'p' ? 1 : SENTINEL & mask;
+        const uint64_t want = skipped ? old : op->value(v[0], v[1], v[2]) & mask, got = out[i] & mask;
+        same = got == want;
+        if (!same)
+            snprintf(why, room, "%s (%s%s) of %llx, %llx, %llx: want %llx got %llx", op->instruction, isa,
+                     partial ? ", partial" : "", (unsigned long long)v[0], (unsigned long long)v[1],
+                     (unsigned long long)v[2], (unsigned long long)want, (unsigned long long)got);
+    }
+    trace_free(&t);
+    ptx_free(m);
+    return same;
+}
+
+bool machine_agrees(const struct machine_op *op, uint64_t seed, char *why, size_t room) {
     const char *isas[3];
     const size_t isa_count = machine_isas(isas);
     uint64_t(*in)[3] = malloc(INPUTS * sizeof *in), *out = malloc(INPUTS * sizeof *out);
-    for (size_t k = 0; k < count; ++k) {
-        const struct machine_op *op = &ops[k];
-        uint64_t seed = 0x9e3779b97f4a7c15u + k;
-        for (size_t i = 0; i < INPUTS; ++i)
-            for (int s = 0; s < 3; ++s)
-                in[i][s] = operand(&seed);
-        for (size_t run = 0; run < 2 * isa_count; ++run) {
-            const bool partial = run & 1;
-            char body[2048];
-            write_body(op, partial, body, sizeof body);
-            for (size_t i = 0; i < INPUTS; ++i)
-                out[i] = SENTINEL;
-            struct launch_buffer buffers[2] = {
-                {.name = "in", .role = BUFFER_IN, .bytes = INPUTS * sizeof *in, .cell_bytes = 8, .data = (void *)in},
-                {.name = "out",
-                 .role = BUFFER_INOUT,
-                 .bytes = INPUTS * sizeof *out,
-                 .cell_bytes = 8,
-                 .data = (void *)out}};
-            const struct machine_test test = {
-                .body = body, .buffers = buffers, .buffer_count = 2, .grid = {BLOCKS}, .isa = isas[run / 2]};
-            struct trace t;
-            struct ptx_module *m = machine_must(&test, &t);
-            cr_assert(t.event_count == 0, "%s: an event", op->instruction);
-            for (size_t i = 0; i < INPUTS; ++i) {
-                uint64_t v[3] = {0};
-                for (size_t s = 0; op->sources[s]; ++s)
-                    v[s] = op->sources[s] == 'p' ? in[i][s] & 1 : in[i][s] & width_mask(op->sources[s]);
-                const uint64_t mask = width_mask(op->dst);
-                const bool skipped = partial && !(i % 32 & 5);
-                const uint64_t old = op->dst == 'p' ? 1 : SENTINEL & mask;
-                const uint64_t want = skipped ? old : op->value(v[0], v[1], v[2]) & mask, got = out[i] & mask;
-                cr_assert(got == want, "%s (%s%s) of %llx, %llx, %llx: want %llx got %llx", op->instruction,
-                          isas[run / 2], partial ? ", partial" : "", (unsigned long long)v[0], (unsigned long long)v[1],
-                          (unsigned long long)v[2], (unsigned long long)want, (unsigned long long)got);
-            }
-            trace_free(&t);
-            ptx_free(m);
-        }
-    }
+    bool same = true;
+    for (size_t i = 0; i < INPUTS; ++i)
+        for (int s = 0; s < 3; ++s)
+            in[i][s] = operand(&seed);
+    for (size_t run = 0; same && run < 2 * isa_count; ++run)
+        same = agrees_once(op, run & 1, isas[run / 2], in, out, why, room);
     free(in), free(out);
+    return same;
+}
+
+void machine_check_ops(const struct machine_op *ops, size_t count) {
+    for (size_t k = 0; k < count; ++k) {
+        char why[400];
+        cr_assert(machine_agrees(&ops[k], 0x9e3779b97f4a7c15u + k, why, sizeof why), "%s", why);
+    }
 }
 
 typedef uint32_t u32;
@@ -406,4 +416,25 @@ Test(machine_ops, integers) {
 Test(machine_ops, bits) {
     static const struct machine_op ops[] = {BIT_OPS(ROW)};
     machine_check_ops(ops, sizeof ops / sizeof *ops);
+}
+
+/* Instructions whose value is given wrong must be told from right ones: by an edge, by one lane in thousands. */
+static u64 clamps_not(u64 a, u64 b, u64 c) {
+    (void)c;
+    return a << (b & 31);
+}
+static u64 forgets_the_mask(u64 a, u64 b, u64 c) {
+    (void)b, (void)c;
+    return (u64)(s64)(int8_t)a;
+}
+Test(machine_ops, sees_a_wrong_value) {
+    static const struct machine_op wrong[] = {
+        {"add.s32", 'r', "rr", "", value_sub_u32},       {"shl.b32", 'r', "rr", "", clamps_not},
+        {"mul.hi.s32", 'r', "rr", "", value_mul_hi_u32}, {"shr.u32", 'r', "rr", "", value_shr_s32},
+        {"bfe.u32", 'r', "rrr", "", value_bfe_s32},      {"cvt.u32.u8", 'r', "r", "", forgets_the_mask},
+        {"setp.lt.u32", 'p', "rr", "", value_le_s32}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
+        char why[400];
+        cr_assert(!machine_agrees(&wrong[k], 77 + k, why, sizeof why), "a wrong %s passes", wrong[k].instruction);
+    }
 }

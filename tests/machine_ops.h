@@ -12,6 +12,9 @@ struct machine_op {
     uint64_t (*value)(uint64_t a, uint64_t b, uint64_t c); /* of operands as bits; predicates 0 or 1 */
 };
 
+/* True when the machine gives op's values everywhere; otherwise why says where it does not. */
+bool machine_agrees(const struct machine_op *op, uint64_t seed, char *why, size_t room);
+/* Asserts it of all of them. */
 void machine_check_ops(const struct machine_op *ops, size_t count);
 
 #endif

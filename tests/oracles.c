@@ -18,8 +18,14 @@ static struct launch_buffer buffers[2];
 static struct launch_plane planes[2] = {{"qa8", 0, 256}, {"sds", 256, 128}};
 static struct ptx_module module;
 static struct launch l;
-static struct trace_site sites[2] = {{"gpu/kernels/k.cu", 10, 100, "st.global.f32 [%rd1], %f1"},
-                                     {"gpu/kernels/k.cu", 20, 200, "ld.shared.u32 %r1, [%r2]"}};
+static struct trace_site sites[2] = {
+    {.file = "gpu/kernels/k.cu", .line = 10, .ptx_line = 100, .text = "st.global.f32 [%rd1], %f1"},
+    {.file = "gpu/kernels/asm.cuh",
+     .line = 20,
+     .ptx_line = 200,
+     .text = "ldmatrix",
+     .inlined_file = "gpu/kernels/k.cu",
+     .inlined_line = 30}};
 static struct buffer_coverage coverage[2];
 static struct event events[2];
 static struct trace trace;
@@ -254,6 +260,8 @@ Test(oracles, sync_and_launch_name_each_kind) {
     v.kind = EVENT_DIVERGENT_ALIGNED;
     plant_event(v);
     expect(&oracle_sync, VERDICT_HAZARD, ".aligned");
+    findings_free(&findings);
+    expect(&oracle_sync, VERDICT_HAZARD, "gpu/kernels/asm.cuh:20 (inlined at gpu/kernels/k.cu:30)");
     v.kind = EVENT_DEADLOCK;
     plant_event(v);
     expect(&oracle_sync, VERDICT_HAZARD, "deadlock");

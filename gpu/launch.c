@@ -1,0 +1,105 @@
+/* Checks of a launch that every runner needs. Source: CUDA programming guide, technical specifications per compute
+ * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
+#include "launch.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SHARED = 227 * 1024 }; /* bytes a block may have on sm_90, the largest of all */
+
+static bool check_dimensions(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    static const uint32_t most_grid[3] = {2147483647u, 65535, 65535}, most_block[3] = {1024, 1024, 64};
+    const char *const dims = "xyz";
+    uint64_t threads = 1, most_threads = 1;
+    for (int k = 0; k < 3; ++k) {
+        if (!l->grid[k] || l->grid[k] > most_grid[k])
+            return fail(e, "grid.%c is %u, must be 1 .. %u", dims[k], l->grid[k], most_grid[k]);
+        if (!l->block[k] || l->block[k] > most_block[k])
+            return fail(e, "block.%c is %u, must be 1 .. %u", dims[k], l->block[k], most_block[k]);
+        threads *= l->block[k];
+        most_threads *= f->maxntid[k] ? f->maxntid[k] : 1;
+    }
+    if (threads > 1024)
+        return fail(e, "a block of %u x %u x %u is %llu threads, at most 1024 are possible", l->block[0], l->block[1],
+                    l->block[2], (unsigned long long)threads);
+    if (f->maxntid[0] && threads > most_threads)
+        return fail(e, "a block of %llu threads, but %.200s is compiled for at most %llu (.maxntid)",
+                    (unsigned long long)threads, f->name, (unsigned long long)most_threads);
+    for (int k = 0; k < 3 && f->reqntid[0]; ++k) {
+        const unsigned wanted = f->reqntid[k] ? f->reqntid[k] : 1;
+        if (l->block[k] != wanted)
+            return fail(e, "block.%c is %u, but %.200s needs exactly %u (.reqntid)", dims[k], l->block[k], f->name,
+                        wanted);
+    }
+    return true;
+}
+
+static bool check_arguments(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    if (l->arg_count != f->param_count)
+        return fail(e, "%.200s has %zu parameters, the launch gives %zu arguments", f->name, f->param_count,
+                    l->arg_count);
+    for (size_t i = 0; i < l->arg_count; ++i) {
+        const struct launch_arg *a = &l->args[i];
+        const struct ptx_variable *v = &l->module->variables[f->params[i]];
+        if (a->bytes != 1 && a->bytes != 2 && a->bytes != 4 && a->bytes != 8)
+            return fail(e, "argument %zu of %.200s has %zu bytes, must have 1, 2, 4 or 8", i, f->name, a->bytes);
+        if (a->bytes != v->bytes)
+            return fail(e, "argument %zu of %.200s has %zu bytes, the parameter %.200s has %zu", i, f->name, a->bytes,
+                        v->name, v->bytes);
+        if (a->buffer < -1 || (a->buffer >= 0 && (size_t)a->buffer >= l->buffer_count))
+            return fail(e, "argument %zu of %.200s names buffer %d of %zu", i, f->name, a->buffer, l->buffer_count);
+        if (a->buffer >= 0 && a->bytes != 8)
+            return fail(e, "argument %zu of %.200s is a buffer, its parameter must have 8 bytes", i, f->name);
+    }
+    for (size_t i = 0; i < l->buffer_count; ++i) {
+        const struct launch_buffer *b = &l->buffers[i];
+        const char *name = b->name ? b->name : "";
+        if (b->bytes && !b->data)
+            return fail(e, "buffer %zu (%.200s) has no data", i, name);
+        if (b->role != BUFFER_IN && (!b->cell_bytes || b->bytes % b->cell_bytes))
+            return fail(e, "buffer %zu (%.200s): %zu bytes are no whole number of cells of %zu bytes", i, name,
+                        b->bytes, b->cell_bytes);
+    }
+    return true;
+}
+
+static bool check_shared(const struct launch *l, struct error *e) {
+    const size_t fixed = l->module->static_shared_bytes;
+    if (fixed > MOST_SHARED || l->shared_bytes > MOST_SHARED - fixed)
+        return fail(e, "%zu bytes of dynamic and %zu of static shared memory, a block has at most %d (227 KiB)",
+                    l->shared_bytes, fixed, MOST_SHARED);
+    size_t end = 0;
+    for (size_t i = 0; i < l->plane_count; ++i) {
+        const struct launch_plane *p = &l->planes[i];
+        const char *name = p->name ? p->name : "";
+        if (p->offset != end)
+            return fail(e, "plane %.200s starts at byte %zu of the arena, the one before it ends at %zu", name,
+                        p->offset, end);
+        if (!p->bytes || p->bytes > l->shared_bytes - end)
+            return fail(e, "plane %.200s has %zu bytes, %zu are left of the arena's %zu", name, p->bytes,
+                        l->shared_bytes - end, l->shared_bytes);
+        end += p->bytes;
+    }
+    if (l->plane_count && end != l->shared_bytes)
+        return fail(e, "the planes end at byte %zu, the arena has %zu", end, l->shared_bytes);
+    return true;
+}
+
+bool launch_check(const struct launch *l, struct error *e) {
+    if (!l->module || !l->entry)
+        return fail(e, "a launch needs a module and an entry");
+    const struct ptx_function *f = ptx_entry_named(l->module, l->entry);
+    if (!f)
+        return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
+    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_shared(l, e);
+}
+
+void trace_free(struct trace *t) {
+    for (size_t i = 0; t->coverage && i < t->buffer_count; ++i) {
+        free(t->coverage[i].stores);
+        free(t->coverage[i].cells);
+    }
+    free(t->coverage);
+    free(t->events);
+    free(t->sites);
+    *t = (struct trace){0};
+}

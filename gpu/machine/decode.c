@@ -1,0 +1,445 @@
+/* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
+ * own, branches to records. What the instructions mean is in decode_*.c. */
+#include "decode.h"
+#include "../../ref/checked.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool refuse(struct decoder *d, const char *why) {
+    char place[600] = "";
+    if (d->in->file >= 0 && (size_t)d->in->file < d->m->file_count && d->m->files[d->in->file])
+        snprintf(place, sizeof place, " (%.500s:%d)", d->m->files[d->in->file], d->in->line);
+    return fail(d->e, "%.600s:%d: unknown instruction `%.400s`%s%s%s", d->m->path, d->in->ptx_line, d->in->text, place,
+                why ? ": " : "", why ? why : "");
+}
+
+bool has(struct decoder *d, const char *part) {
+    for (size_t i = 0; i < d->in->part_count; ++i)
+        if (!(d->taken >> i & 1) && !strcmp(d->in->parts[i], part)) {
+            d->taken |= 1u << i;
+            return true;
+        }
+    return false;
+}
+
+enum ptx_type next_type(struct decoder *d) {
+    for (size_t i = 0; i < d->in->part_count; ++i) {
+        const enum ptx_type t = ptx_type_named(d->in->parts[i]);
+        if (t != PTX_NO_TYPE && !(d->taken >> i & 1)) {
+            d->taken |= 1u << i;
+            return t;
+        }
+    }
+    return PTX_NO_TYPE;
+}
+
+bool all_taken(struct decoder *d) {
+    for (size_t i = 0; i < d->in->part_count; ++i)
+        if (!(d->taken >> i & 1)) {
+            char why[120];
+            snprintf(why, sizeof why, "modifier .%.80s", d->in->parts[i]);
+            return refuse(d, why);
+        }
+    return true;
+}
+
+int one_of(struct decoder *d, const char *const *names, int count) {
+    for (int i = 0; i < count; ++i)
+        if (has(d, names[i]))
+            return i;
+    return -1;
+}
+
+enum rounding next_rounding(struct decoder *d, bool *given) {
+    static const char *const names[] = {"rn", "rz", "rm", "rp"};
+    const int found = one_of(d, names, 4);
+    *given = found >= 0;
+    return found < 0 ? ROUND_RN : (enum rounding)found;
+}
+
+unsigned type_bits(enum ptx_type t) {
+    return t == PTX_PRED ? 1 : 8 * (unsigned)ptx_type_bytes(t);
+}
+bool type_signed(enum ptx_type t) {
+    return t >= PTX_S8 && t <= PTX_S64;
+}
+bool type_integer(enum ptx_type t) {
+    return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128;
+}
+
+uint32_t constant(struct decoder *d, uint64_t bits, bool wide_register) {
+    struct program *p = d->p;
+    for (size_t i = 0; i < p->constant_count; ++i)
+        if (p->constants[i].bits == bits && p->constants[i].wide == wide_register)
+            return p->constants[i].offset;
+    if (p->constant_count == d->constant_room) {
+        d->constant_room = d->constant_room ? 2 * d->constant_room : 64;
+        p->constants = must_realloc(p->constants, d->constant_room, sizeof *p->constants);
+    }
+    const uint32_t offset = (uint32_t)d->file_end;
+    d->file_end += wide_register ? 256 : 128;
+    p->constants[p->constant_count++] = (struct constant){.offset = offset, .wide = wide_register, .bits = bits};
+    return offset;
+}
+
+uint32_t temp(struct decoder *d) {
+    return FILE_TEMP + 256 * (d->temps++ % FILE_TEMPS);
+}
+uint32_t pred_temp(struct decoder *d) {
+    return PRED_TEMP + d->pred_temps++ % (PRED_FIRST - PRED_TEMP);
+}
+
+bool variable_address(struct decoder *d, int variable, uint64_t *address) {
+    const struct ptx_variable *v = &d->m->variables[variable];
+    if (v->space == PTX_SHARED) {
+        *address = v->offset;
+        return true;
+    }
+    if (v->space != PTX_GLOBAL && v->space != PTX_CONST)
+        return refuse(d, "an address in this state space");
+    uint64_t region = d->l->buffer_count; /* runner.c places these variables behind the buffers, in this order */
+    for (int i = 0; i < variable; ++i)
+        region += d->m->variables[i].space == PTX_GLOBAL || d->m->variables[i].space == PTX_CONST;
+    *address = (region + 1) << BUFFER_SHIFT;
+    return true;
+}
+
+/* Special registers that are the same for the whole launch. */
+static bool launch_constant(const struct decoder *d, const char *name, uint32_t *value) {
+    const struct launch *l = d->l;
+    const char *const dims = "xyz";
+    for (unsigned k = 0; k < 3; ++k) {
+        const char ntid[] = {'%', 'n', 't', 'i', 'd', '.', dims[k], 0};
+        const char nctaid[] = {'%', 'n', 'c', 't', 'a', 'i', 'd', '.', dims[k], 0};
+        if (!strcmp(name, ntid))
+            return *value = l->block[k], true;
+        if (!strcmp(name, nctaid))
+            return *value = l->grid[k], true;
+    }
+    const uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (!strcmp(name, "%nwarpid"))
+        return *value = (uint32_t)((threads + LANES - 1) / LANES), true;
+    if (!strcmp(name, "WARP_SZ"))
+        return *value = LANES, true;
+    if (!strcmp(name, "%dynamic_smem_size"))
+        return *value = (uint32_t)l->shared_bytes, true;
+    return false;
+}
+
+static bool special_register(struct decoder *d, const char *name, uint32_t *offset) {
+    static const char *const names[SPECIALS] = {
+        "%tid.x",  "%tid.y",       "%tid.z",       "%ctaid.x",     "%ctaid.y",     "%ctaid.z",    "%warpid",
+        "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt"};
+    uint32_t value;
+    if (launch_constant(d, name, &value)) {
+        *offset = constant(d, value, false);
+        return true;
+    }
+    for (int i = 0; i < SPECIALS; ++i) {
+        if (strcmp(name, names[i]))
+            continue;
+        if (!d->p->special[i]) {
+            d->p->special[i] = (uint32_t)d->file_end;
+            d->file_end += 128;
+        }
+        *offset = d->p->special[i];
+        return true;
+    }
+    char why[120];
+    snprintf(why, sizeof why, "special register %.80s", name);
+    return refuse(d, why);
+}
+
+unsigned register_bits(struct decoder *d, const struct ptx_operand *o) {
+    if (o->kind == PTX_OP_SPECIAL || o->kind == PTX_OP_NAME)
+        return 32;
+    if (o->kind != PTX_OP_REGISTER)
+        return 0;
+    const unsigned bits = type_bits(d->f->registers[o->reg].type);
+    return bits == 8 ? 16 : bits;
+}
+
+bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset) {
+    if (o->minus)
+        return refuse(d, "a negated operand");
+    switch (o->kind) {
+    case PTX_OP_REGISTER:
+        if (register_bits(d, o) != bits)
+            return refuse(d, "an operand's register has another width than the operation");
+        *offset = d->slot[o->reg];
+        return true;
+    case PTX_OP_INTEGER:
+        *offset = constant(d, bits == 64 ? o->bits : bits == 32 ? (uint32_t)o->bits : (uint16_t)o->bits, bits == 64);
+        return true;
+    case PTX_OP_FLOAT: {
+        uint64_t value = o->bits;
+        if (o->double_precision && bits == 32) {
+            double wide_value;
+            memcpy(&wide_value, &value, 8);
+            const float narrow = (float)wide_value;
+            uint32_t u;
+            memcpy(&u, &narrow, 4);
+            value = u;
+        } else if (bits == 16 || (!o->double_precision && bits == 64)) {
+            return refuse(d, "a floating-point constant of another width");
+        }
+        *offset = constant(d, value, bits == 64);
+        return true;
+    }
+    case PTX_OP_VARIABLE: {
+        uint64_t address = 0;
+        if (bits < 32)
+            return refuse(d, "an address in a narrow register");
+        if (!variable_address(d, o->variable, &address))
+            return false;
+        address += (uint64_t)o->displacement;
+        *offset = constant(d, bits == 64 ? address : (uint32_t)address, bits == 64);
+        return true;
+    }
+    case PTX_OP_SPECIAL:
+    case PTX_OP_NAME:
+        if (bits != 32)
+            return refuse(d, "a special register of another width");
+        return special_register(d, o->name, offset);
+    default:
+        return refuse(d, "an operand that is no value");
+    }
+}
+
+bool source_number(struct decoder *d, size_t operand, unsigned bits, uint32_t *offset) {
+    return source(d, &d->in->operands[operand], bits, offset);
+}
+
+bool destination(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset) {
+    *offset = FILE_SCRATCH;
+    if (o->kind == PTX_OP_SINK)
+        return true;
+    if (o->kind != PTX_OP_REGISTER)
+        return refuse(d, "a destination that is no register");
+    if (register_bits(d, o) != bits)
+        return refuse(d, "the destination's register has another width than the operation");
+    *offset = d->slot[o->reg];
+    return true;
+}
+
+bool destination_number(struct decoder *d, size_t operand, unsigned bits, uint32_t *offset) {
+    return destination(d, &d->in->operands[operand], bits, offset);
+}
+
+static bool is_pred(const struct decoder *d, int reg) {
+    return reg >= 0 && d->f->registers[reg].type == PTX_PRED;
+}
+
+bool pred_source(struct decoder *d, const struct ptx_operand *o, uint32_t *pred) {
+    if (o->kind == PTX_OP_INTEGER)
+        *pred = o->bits ? PRED_TRUE : PRED_FALSE;
+    else if (o->kind == PTX_OP_REGISTER && is_pred(d, o->reg))
+        *pred = d->slot[o->reg];
+    else
+        return refuse(d, "an operand that is no predicate");
+    *pred |= o->negated ? GUARD_NEGATED : 0;
+    return true;
+}
+
+bool pred_destination(struct decoder *d, const struct ptx_operand *o, uint32_t *pred) {
+    if (o->kind == PTX_OP_SINK) {
+        *pred = pred_temp(d);
+        return true;
+    }
+    if (o->kind != PTX_OP_REGISTER || !is_pred(d, o->reg))
+        return refuse(d, "a destination that is no predicate");
+    *pred = d->slot[o->reg];
+    return true;
+}
+
+bool operand_total(struct decoder *d, size_t least, size_t most) {
+    if (d->in->operand_count < least || d->in->operand_count > most)
+        return refuse(d, "the number of operands");
+    return true;
+}
+
+void reads_across(struct decoder *d, const struct ptx_operand *o) {
+    if (o->kind == PTX_OP_REGISTER || o->kind == PTX_OP_ADDRESS)
+        if (o->reg >= 0)
+            d->read_across[o->reg] = true;
+    for (size_t i = 0; i < o->element_count; ++i)
+        reads_across(d, &o->elements[i]);
+}
+
+struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t dst, uint32_t a, uint32_t b, uint32_t c,
+                    int64_t imm) {
+    struct program *p = d->p;
+    if (p->record_count == d->record_room) {
+        d->record_room = d->record_room ? 2 * d->record_room : 1024;
+        p->records = must_realloc(p->records, d->record_room, sizeof *p->records);
+    }
+    struct record *r = &p->records[p->record_count++];
+    *r = (struct record){.run = run,
+                         .imm = imm,
+                         .dst = dst,
+                         .a = a,
+                         .b = b,
+                         .c = c,
+                         .guard = d->guard,
+                         .site = (uint32_t)d->index,
+                         .blend = (uint8_t)blend,
+                         .weight = d->first};
+    d->first = false;
+    return r;
+}
+
+void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
+    const unsigned bits = lane_shapes[op].dst;
+    emit(d, d->isa->lanes[op], bits == 1 ? BLEND_NONE : bits == 64 ? BLEND_64 : BLEND_32, dst, a, b, c, imm);
+}
+
+uint32_t wide(struct decoder *d, size_t count) {
+    struct program *p = d->p;
+    if (p->wide_count + count > d->wide_room) {
+        d->wide_room = 2 * d->wide_room + count + 64;
+        p->wide = must_realloc(p->wide, d->wide_room, sizeof *p->wide);
+    }
+    p->wide_count += count;
+    return (uint32_t)(p->wide_count - count);
+}
+
+enum lane_op lane_named(const char *stem, const char *type) {
+    char name[32];
+    snprintf(name, sizeof name, "%.15s_%.15s", stem, type);
+    for (int i = 0; i < LANE_OPS; ++i)
+        if (!strcmp(lane_shapes[i].name, name))
+            return (enum lane_op)i;
+    return LANE_OPS;
+}
+
+void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int what) {
+    emit(d, op_pred_logic, BLEND_NONE, dst, a, b, 0, what);
+}
+
+static bool decode_one(struct decoder *d) {
+    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_warp, opcodes_scalar};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
+        for (const struct opcode *o = tables[t]; o->name; ++o)
+            if (!strcmp(o->name, d->in->opcode))
+                return o->decode(d);
+    return decode_table(d);
+}
+
+static void place_registers(struct decoder *d) {
+    uint32_t preds = PRED_FIRST;
+    d->file_end = FILE_FIRST;
+    d->slot = must_calloc(d->f->register_count, sizeof *d->slot);
+    d->read_across = must_calloc(d->f->register_count, sizeof *d->read_across);
+    for (size_t i = 0; i < d->f->register_count; ++i) {
+        const enum ptx_type t = d->f->registers[i].type;
+        if (t == PTX_PRED) {
+            d->slot[i] = preds++;
+            continue;
+        }
+        d->slot[i] = (uint32_t)d->file_end;
+        d->file_end += type_bits(t) == 128 ? 512 : type_bits(t) == 64 ? 256 : 128;
+    }
+    d->p->pred_count = preds;
+}
+
+static void fill_params(struct decoder *d) {
+    d->params = must_calloc(d->f->param_bytes, 1);
+    for (size_t i = 0; i < d->f->param_count; ++i) {
+        const struct launch_arg *arg = &d->l->args[i];
+        const uint64_t value = arg->buffer >= 0 ? ((uint64_t)arg->buffer + 1) << BUFFER_SHIFT : arg->value;
+        memcpy(d->params + d->m->variables[d->f->params[i]].offset, &value, arg->bytes);
+    }
+}
+
+/* Registers that hold a defined poison when a block starts: those some path reads first, and those other lanes read. */
+static void find_undefined(struct decoder *d) {
+    struct program *p = d->p;
+    bool *undefined = flow_undefined(d->f);
+    p->undefined = must_calloc(d->f->register_count, sizeof *p->undefined);
+    p->undefined_wide = must_calloc(d->f->register_count, sizeof *p->undefined_wide);
+    for (size_t i = 0; i < d->f->register_count; ++i) {
+        const enum ptx_type t = d->f->registers[i].type;
+        if (t == PTX_PRED || !(undefined[i] || d->read_across[i]))
+            continue;
+        p->undefined[p->undefined_count] = d->slot[i];
+        p->undefined_wide[p->undefined_count++] = type_bits(t) == 64;
+    }
+    free(undefined);
+}
+
+/* Branch targets become records; straight runs and weights. start[i]: first record of instruction i. */
+static void link_records(struct decoder *d, const size_t *start) {
+    struct program *p = d->p;
+    size_t *joins;
+    bool *leaders;
+    flow_joins(d->f, &joins, &leaders);
+    const size_t n = p->record_count;
+    p->run_end = must_calloc(n, sizeof *p->run_end);
+    p->weight = must_calloc(n + 1, sizeof *p->weight);
+    bool *leader = must_calloc(n + 1, sizeof *leader);
+    for (size_t i = 0; i <= d->f->instruction_count; ++i)
+        leader[start[i]] |= leaders[i];
+    for (size_t i = 0; i < n; ++i) {
+        struct record *r = &p->records[i];
+        p->weight[i + 1] = p->weight[i] + r->weight;
+        if (r->control != CONTROL_BRANCH)
+            continue;
+        const size_t join = joins[r->site];
+        r->dst = (uint32_t)start[r->dst];
+        r->a = join == SIZE_MAX ? NO_RECORD : (uint32_t)start[join];
+    }
+    for (size_t i = n; i-- > 0;)
+        p->run_end[i] = p->records[i].control ? (uint32_t)i : leader[i + 1] ? (uint32_t)i + 1 : p->run_end[i + 1];
+    free(joins), free(leaders), free(leader);
+}
+
+struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+    struct program *p = must_calloc(1, sizeof *p);
+    struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .f = ptx_entry_named(l->module, l->entry), .p = p};
+    p->module = d.m;
+    p->entry = d.f;
+    place_registers(&d);
+    fill_params(&d);
+    size_t *start = must_calloc(d.f->instruction_count + 1, sizeof *start);
+    bool ok = true;
+    if (d.f->local_bytes)
+        ok = fail(e, "%.600s:%d: entry %.200s uses local memory, which the machine does not run yet", d.m->path,
+                  d.f->ptx_line, d.f->name);
+    for (size_t i = 0; ok && i < d.f->instruction_count; ++i) {
+        d.in = &d.f->instructions[i];
+        d.index = i;
+        d.first = true;
+        d.taken = d.temps = d.pred_temps = 0;
+        d.guard = 0;
+        if (d.in->guard >= 0)
+            d.guard = d.slot[d.in->guard] | (d.in->guard_negated ? GUARD_NEGATED : 0);
+        start[i] = p->record_count;
+        ok = decode_one(&d);
+        if (ok && d.file_end > UINT32_MAX / 2)
+            ok = fail(e, "%.600s: entry %.200s has too many registers", d.m->path, d.f->name);
+    }
+    if (ok) {
+        /* Falling off the end is an exit. */
+        d.guard = 0;
+        d.first = false;
+        start[d.f->instruction_count] = p->record_count;
+        emit(&d, NULL, BLEND_NONE, 0, 0, 0, 0, 0)->control = CONTROL_EXIT;
+        link_records(&d, start);
+        find_undefined(&d);
+        p->file_bytes = (d.file_end + 63) / 64 * 64;
+    }
+    free(start), free(d.slot), free(d.read_across), free(d.params);
+    if (ok)
+        return p;
+    program_free(p);
+    return NULL;
+}
+
+void program_free(struct program *p) {
+    if (!p)
+        return;
+    free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
+    free(p->undefined), free(p->undefined_wide);
+    free(p);
+}

@@ -1,0 +1,84 @@
+/* What the files of the decoder share. An instruction becomes one record, or several that hand temporaries on; the
+ * first one counts as the instruction. */
+#ifndef GPU_MACHINE_DECODE_H
+#define GPU_MACHINE_DECODE_H
+
+#include "isa.h"
+
+#define T(x)     (1u << PTX_##x)
+#define TYPES_16 (T(B16) | T(U16) | T(S16))
+#define TYPES_32 (T(B32) | T(U32) | T(S32))
+#define TYPES_64 (T(B64) | T(U64) | T(S64))
+
+struct decoder {
+    const struct launch *l;
+    const struct isa *isa;
+    struct error *e;
+    const struct ptx_module *m;
+    const struct ptx_function *f;
+    struct program *p;
+    size_t record_room, wide_room, constant_room, access_room;
+    uint32_t *slot;    /* (registers) offset in the file, or predicate number */
+    bool *read_across; /* (registers) other lanes read it: never left undefined */
+    size_t file_end;
+    uint8_t *params; /* the kernel's parameter block, as bytes */
+    /* the instruction at hand */
+    const struct ptx_instruction *in;
+    size_t index;
+    uint32_t guard;
+    bool first;     /* its first record is still to come */
+    unsigned taken; /* parts that have been understood, a bit each */
+    unsigned temps, pred_temps;
+};
+
+/* "PTX:LINE: unknown instruction `text` (SOURCE:LINE): why" ; why may be NULL. Always false. */
+bool refuse(struct decoder *d, const char *why);
+
+/* Takes the modifier when it is there; takes the next type; true when every modifier has been taken. */
+bool has(struct decoder *d, const char *part);
+enum ptx_type next_type(struct decoder *d);
+bool all_taken(struct decoder *d);
+/* Takes the first of the names that is there and gives its index, or -1. */
+int one_of(struct decoder *d, const char *const *names, int count);
+enum rounding next_rounding(struct decoder *d, bool *given); /* .rn .rz .rm .rp */
+
+unsigned type_bits(enum ptx_type t);
+bool type_signed(enum ptx_type t);
+bool type_integer(enum ptx_type t); /* u, s and b */
+
+/* Operands as offsets in the register file. bits: width the operation works on (16, 32, 64), which the register must
+ * have. False after refuse(). */
+bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset);
+bool source_number(struct decoder *d, size_t operand, unsigned bits, uint32_t *offset);
+bool destination(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset);
+bool destination_number(struct decoder *d, size_t operand, unsigned bits, uint32_t *offset);
+bool pred_source(struct decoder *d, const struct ptx_operand *o, uint32_t *pred); /* | GUARD_NEGATED */
+bool pred_destination(struct decoder *d, const struct ptx_operand *o, uint32_t *pred);
+unsigned register_bits(struct decoder *d, const struct ptx_operand *o); /* 16, 32, 64; 0: not a register */
+bool operand_total(struct decoder *d, size_t least, size_t most);
+uint32_t constant(struct decoder *d, uint64_t bits, bool wide);
+uint32_t temp(struct decoder *d);
+uint32_t pred_temp(struct decoder *d);
+void reads_across(struct decoder *d, const struct ptx_operand *o);
+/* Address of a variable (as mov gives it): shared offset, or where its region is. */
+bool variable_address(struct decoder *d, int variable, uint64_t *address);
+
+struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t dst, uint32_t a, uint32_t b, uint32_t c,
+                    int64_t imm);
+void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm);
+/* Space for `count` offsets in program.wide; its index. */
+uint32_t wide(struct decoder *d, size_t count);
+/* Number of the lane operation "stem_type", or LANE_OPS. */
+enum lane_op lane_named(const char *stem, const char *type);
+void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int what);
+
+typedef bool decode_function(struct decoder *d);
+struct opcode {
+    const char *name;
+    decode_function *decode;
+};
+extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_warp[]; /* end: NULL */
+/* By the table of operations that are one lane operation. */
+bool decode_table(struct decoder *d);
+
+#endif

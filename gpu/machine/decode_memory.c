@@ -1,0 +1,234 @@
+/* Loads, stores and ldmatrix. Parameters are known when a launch is decoded: reading one is a move of a constant.
+ * Source: PTX ISA 9.0, 9.7.9.8 .. 9.7.9.12, 9.7.14.5.15; facts/ptx.md A-1 .. A-9, LM-1. */
+#include "../../ref/checked.h"
+#include "decode.h"
+#include <string.h>
+
+/* Hints on caching and ordering: one interleaving is run, in program order, so they change no value. *policy: a cache
+ * policy comes as one more operand. */
+static void take_hints(struct decoder *d, bool *policy) {
+    static const char *const hints[] = {"weak",    "volatile", "relaxed", "acquire", "release", "mmio", "cta",
+                                        "cluster", "gpu",      "sys",     "nc",      "ca",      "cg",   "cs",
+                                        "lu",      "cv",       "wb",      "wt",      "unified"};
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
+        has(d, hints[i]);
+    *policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint");
+    for (size_t i = 0; i < d->in->part_count; ++i)
+        if (!strncmp(d->in->parts[i], "L1::", 4) || !strncmp(d->in->parts[i], "L2::", 4))
+            d->taken |= 1u << i;
+}
+
+/* PTX_REG: generic. */
+static bool take_space(struct decoder *d, enum ptx_space *space) {
+    *space = PTX_REG;
+    if (has(d, "global"))
+        *space = PTX_GLOBAL;
+    else if (has(d, "const"))
+        *space = PTX_CONST;
+    else if (has(d, "shared") || has(d, "shared::cta"))
+        *space = PTX_SHARED;
+    else if (has(d, "param") || has(d, "param::entry"))
+        *space = PTX_PARAM;
+    else if (has(d, "local"))
+        return refuse(d, "local memory is not run yet");
+    return true;
+}
+
+/* The address operand as a register (or a constant in one) and a displacement. */
+static bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
+    if (o->kind != PTX_OP_ADDRESS)
+        return refuse(d, "an operand that is no address");
+    *shift = o->displacement;
+    if (o->reg >= 0) {
+        const enum ptx_type t = d->f->registers[o->reg].type;
+        x->wide_address = type_bits(t) == 64;
+        if (type_bits(t) != 64 && !(type_bits(t) == 32 && x->space == PTX_SHARED))
+            return refuse(d, "an address register of this width");
+        *reg = d->slot[o->reg];
+        return true;
+    }
+    uint64_t base = 0;
+    x->wide_address = x->space != PTX_SHARED;
+    if (o->variable >= 0) {
+        if (!variable_address(d, o->variable, &base))
+            return false;
+        if (x->space == PTX_REG && d->m->variables[o->variable].space == PTX_SHARED)
+            base += SHARED_WINDOW;
+    }
+    *reg = constant(d, x->wide_address ? base : (uint32_t)base, x->wide_address);
+    return true;
+}
+
+static uint32_t add_access(struct decoder *d, const struct access *x) {
+    struct program *p = d->p;
+    if (p->access_count == d->access_room) {
+        d->access_room = d->access_room ? 2 * d->access_room : 64;
+        p->accesses = must_realloc(p->accesses, d->access_room, sizeof *p->accesses);
+    }
+    p->accesses[p->access_count] = *x;
+    return (uint32_t)p->access_count++;
+}
+
+/* The data operand's registers, one for each element, all of one class. */
+static bool data_registers(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t registers[4]) {
+    const bool vector = o->kind == PTX_OP_VECTOR;
+    if ((vector ? o->element_count : 1) != x->elements)
+        return refuse(d, "a vector of another length");
+    x->register_bits = 0;
+    for (unsigned i = 0; i < x->elements; ++i) {
+        const struct ptx_operand *one = vector ? &o->elements[i] : o;
+        if (one->kind == PTX_OP_REGISTER) {
+            const unsigned bits = register_bits(d, one);
+            if (x->register_bits && x->register_bits != bits)
+                return refuse(d, "a vector of registers of several widths");
+            x->register_bits = (uint8_t)bits;
+        }
+    }
+    if (!x->register_bits)
+        x->register_bits = x->element_bytes == 8 ? 64 : x->element_bytes == 4 ? 32 : 16;
+    if (8 * x->element_bytes > x->register_bits || x->register_bits < 16)
+        return refuse(d, "a register narrower than the data");
+    x->wide_registers = x->register_bits == 64;
+    for (unsigned i = 0; i < x->elements; ++i) {
+        const struct ptx_operand *one = vector ? &o->elements[i] : o;
+        if (x->store ? !source(d, one, x->register_bits, &registers[i])
+                     : !destination(d, one, x->register_bits, &registers[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool load_param(struct decoder *d, const struct ptx_operand *o, const struct access *x,
+                       const uint32_t registers[4]) {
+    const bool own =
+        o->kind == PTX_OP_ADDRESS && o->reg < 0 && o->variable >= 0 && d->m->variables[o->variable].space == PTX_PARAM;
+    bool found = false;
+    for (size_t i = 0; own && i < d->f->param_count; ++i)
+        found |= d->f->params[i] == o->variable;
+    if (!found)
+        return refuse(d, "not a parameter of this entry");
+    const int64_t at = (int64_t)d->m->variables[o->variable].offset + o->displacement;
+    if (at < 0 || (uint64_t)at + x->bytes > d->f->param_bytes)
+        return refuse(d, "past the parameters");
+    for (unsigned i = 0; i < x->elements; ++i) {
+        uint64_t v = 0;
+        memcpy(&v, d->params + at + i * x->element_bytes, x->element_bytes);
+        const unsigned unused = 64 - 8 * x->element_bytes;
+        if (x->is_signed)
+            v = (uint64_t)((int64_t)(v << unused) >> unused);
+        if (x->wide_registers)
+            lane(d, OP_mov_b64, registers[i], constant(d, v, true), 0, 0, 0);
+        else
+            lane(d, OP_mov_b32, registers[i], constant(d, x->register_bits == 16 ? (uint16_t)v : (uint32_t)v, false), 0,
+                 0, 0);
+    }
+    return true;
+}
+
+/* The handler with a fast path for this shape of access, or the general one. */
+static handler *choose(const struct decoder *d, const struct access *x) {
+    enum memory_op op;
+    const bool words = x->element_bytes == 4 && x->register_bits == 32;
+    if (x->store && x->space == PTX_GLOBAL && words && x->elements == 1)
+        return memory_store_word;
+    if (x->store && (x->wide_address || x->space != PTX_SHARED))
+        return memory_general;
+    if (x->elements > 1) {
+        if (!words)
+            return memory_general;
+        op = x->elements == 2 ? MEMORY_LOAD32_V2 : MEMORY_LOAD32_V4;
+    } else if (x->element_bytes == 8) {
+        op = MEMORY_LOAD32_B64;
+    } else if (x->wide_registers) {
+        return memory_general;
+    } else if (x->element_bytes == 4) {
+        op = MEMORY_LOAD32_B32;
+    } else if (x->element_bytes == 2) {
+        op = x->is_signed ? MEMORY_LOAD32_S16 : MEMORY_LOAD32_U16;
+    } else {
+        op = x->is_signed ? MEMORY_LOAD32_S8 : MEMORY_LOAD32_U8;
+    }
+    if (!x->store)
+        return d->isa->memory[x->wide_address ? op - MEMORY_LOAD32_U8 + MEMORY_LOAD64_U8 : op];
+    static const enum memory_op stores[] = {
+        [MEMORY_LOAD32_U8] = MEMORY_STORE32_B8,   [MEMORY_LOAD32_S8] = MEMORY_STORE32_B8,
+        [MEMORY_LOAD32_U16] = MEMORY_STORE32_B16, [MEMORY_LOAD32_S16] = MEMORY_STORE32_B16,
+        [MEMORY_LOAD32_B32] = MEMORY_STORE32_B32, [MEMORY_LOAD32_B64] = MEMORY_STORE32_B64,
+        [MEMORY_LOAD32_V2] = MEMORY_STORE32_V2,   [MEMORY_LOAD32_V4] = MEMORY_STORE32_V4,
+    };
+    return d->isa->memory[stores[op]];
+}
+
+static bool decode_access(struct decoder *d) {
+    const bool store = !strcmp(d->in->opcode, "st");
+    struct access x = {.store = store, .elements = 1};
+    bool policy;
+    if (!take_space(d, &x.space))
+        return false;
+    take_hints(d, &policy);
+    if (has(d, "v2"))
+        x.elements = 2;
+    else if (has(d, "v4"))
+        x.elements = 4;
+    const enum ptx_type t = next_type(d);
+    x.element_bytes = (uint8_t)ptx_type_bytes(t);
+    x.is_signed = !store && type_signed(t);
+    if (!x.element_bytes || x.element_bytes > 8 || x.element_bytes * x.elements > 16)
+        return refuse(d, NULL);
+    x.bytes = x.element_bytes * x.elements;
+    if (!all_taken(d) || !operand_total(d, policy ? 3 : 2, policy ? 3 : 2))
+        return false;
+    uint32_t registers[4], base;
+    int64_t shift;
+    const struct ptx_operand *where = &d->in->operands[store ? 0 : 1];
+    if (!data_registers(d, &d->in->operands[store ? 1 : 0], &x, registers))
+        return false;
+    if (x.space == PTX_PARAM && !store)
+        return load_param(d, where, &x, registers);
+    if (x.space == PTX_PARAM || (x.space == PTX_CONST && store))
+        return refuse(d, NULL);
+    if (!address(d, where, &x, &base, &shift))
+        return false;
+    const uint32_t list = wide(d, x.elements);
+    memcpy(d->p->wide + list, registers, x.elements * sizeof *registers);
+    /* b: the register to store, or how much of the register a narrow load fills. */
+    const uint32_t b = store ? registers[0] : x.register_bits == 16 ? 0xffff : UINT32_MAX;
+    emit(d, choose(d, &x), BLEND_NONE, store ? FILE_SCRATCH : registers[0], base, b, add_access(d, &x), shift)->wide =
+        list;
+    return true;
+}
+
+static bool decode_ldmatrix(struct decoder *d) {
+    static const char *const counts[] = {"x1", "x2", "x4"};
+    const int count = one_of(d, counts, 3);
+    const bool shape = has(d, "sync") && has(d, "aligned") && has(d, "m8n8") && has(d, "b16"), trans = has(d, "trans");
+    struct access x = {.elements = 1, .element_bytes = 16, .bytes = 16};
+    if (!take_space(d, &x.space))
+        return false;
+    if (!shape || count < 0 || (x.space != PTX_SHARED && x.space != PTX_REG))
+        return refuse(d, NULL);
+    const unsigned matrices = 1u << count;
+    if (!all_taken(d) || !operand_total(d, 2, 2))
+        return false;
+    const struct ptx_operand *to = &d->in->operands[0];
+    const bool vector = to->kind == PTX_OP_VECTOR;
+    if ((vector ? to->element_count : 1) != matrices)
+        return refuse(d, "a vector of another length");
+    uint32_t registers[4], base;
+    int64_t shift;
+    for (unsigned i = 0; i < matrices; ++i)
+        if (!destination(d, vector ? &to->elements[i] : to, 32, &registers[i]))
+            return false;
+    if (!address(d, &d->in->operands[1], &x, &base, &shift))
+        return false;
+    reads_across(d, &d->in->operands[1]);
+    const uint32_t list = wide(d, matrices);
+    memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
+    const uint32_t b = matrices | (trans ? LDMATRIX_TRANS : 0) | (x.wide_address ? LDMATRIX_WIDE : 0);
+    emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, add_access(d, &x), shift)->wide = list;
+    return true;
+}
+
+const struct opcode opcodes_memory[] = {
+    {"ld", decode_access}, {"ldu", decode_access}, {"st", decode_access}, {"ldmatrix", decode_ldmatrix}, {NULL, NULL},
+};

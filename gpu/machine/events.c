@@ -1,0 +1,80 @@
+/* Events, one entry for each (kind, site, buffer or plane): bounded by the program, however often it goes wrong.
+ * Which entry describes the first occurrence depends on (block, order in the block) alone, so tables filled by
+ * several CPU threads merge into the same one. */
+#include "../../ref/checked.h"
+#include "machine.h"
+#include <stdlib.h>
+#include <string.h>
+
+void events_open(struct event_table *t, size_t sites) {
+    *t = (struct event_table){.head = must_calloc(sites, sizeof *t->head)};
+    for (size_t i = 0; i < sites; ++i)
+        t->head[i] = -1;
+}
+
+void events_close(struct event_table *t) {
+    free(t->entries);
+    free(t->head);
+    *t = (struct event_table){0};
+}
+
+static bool same_kind(const struct event *a, const struct event *b) {
+    return a->kind == b->kind && a->space == b->space && a->buffer == b->buffer && a->plane == b->plane;
+}
+
+void events_add(struct event_table *t, const struct event *v, uint64_t block, uint64_t order) {
+    for (int32_t i = t->head[v->instruction]; i >= 0; i = t->entries[i].next) {
+        struct event_entry *x = &t->entries[i];
+        if (!same_kind(&x->event, v))
+            continue;
+        const uint64_t count = x->event.count + v->count;
+        if (block < x->block || (block == x->block && order < x->order)) {
+            x->event = *v;
+            x->block = block;
+            x->order = order;
+        }
+        x->event.count = count;
+        return;
+    }
+    if (t->count == t->room) {
+        t->room = t->room ? 2 * t->room : 16;
+        t->entries = must_realloc(t->entries, t->room, sizeof *t->entries);
+    }
+    t->entries[t->count] =
+        (struct event_entry){.event = *v, .block = block, .order = order, .next = t->head[v->instruction]};
+    t->head[v->instruction] = (int32_t)t->count++;
+}
+
+void events_merge(struct event_table *into, const struct event_table *from) {
+    for (size_t i = 0; i < from->count; ++i)
+        events_add(into, &from->entries[i].event, from->entries[i].block, from->entries[i].order);
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct event_entry *x = a, *y = b;
+    if (x->block != y->block)
+        return x->block < y->block ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+struct event *events_sorted(const struct event_table *t) {
+    struct event_entry *sorted = must_calloc(t->count, sizeof *sorted);
+    if (t->count)
+        memcpy(sorted, t->entries, t->count * sizeof *sorted);
+    qsort(sorted, t->count, sizeof *sorted, by_place);
+    struct event *events = must_calloc(t->count, sizeof *events);
+    for (size_t i = 0; i < t->count; ++i)
+        events[i] = sorted[i].event;
+    free(sorted);
+    return events;
+}
+
+void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v) {
+    struct block *b = w->block;
+    memcpy(v.block, b->id, sizeof v.block);
+    v.warp = w->number;
+    v.lane = lane;
+    v.instruction = r->site;
+    v.count = 1;
+    events_add(&b->events, &v, b->number, b->event_order++);
+}

@@ -1,0 +1,230 @@
+/* The control flow of a function: basic blocks, where branches join again, and which registers may be read before they
+ * are written.
+ * Source: Cooper, Harvey, Kennedy, "A simple, fast dominance algorithm" (2001), run on the reversed graph. */
+#include "../../ref/checked.h"
+#include "machine.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool is(const struct ptx_instruction *in, const char *opcode) {
+    return !strcmp(in->opcode, opcode);
+}
+static bool ends_thread(const struct ptx_instruction *in) {
+    return is(in, "ret") || is(in, "exit") || is(in, "trap");
+}
+static size_t branch_target(const struct ptx_instruction *in) {
+    if (is(in, "bra") && in->operand_count == 1 && in->operands[0].kind == PTX_OP_LABEL)
+        return in->operands[0].target;
+    return SIZE_MAX;
+}
+
+struct graph { /* basic blocks; the node `count` is the end of the function */
+    size_t count;
+    size_t *first;     /* (count + 1) instruction a block starts with */
+    size_t *block;     /* (instructions + 1) block of an instruction */
+    size_t (*next)[2]; /* (count) successors, SIZE_MAX: none */
+};
+
+static bool *find_leaders(const struct ptx_function *f) {
+    bool *leaders = must_calloc(f->instruction_count + 1, sizeof *leaders);
+    leaders[0] = true;
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        const size_t target = branch_target(in);
+        if (target != SIZE_MAX)
+            leaders[target] = true;
+        if (target != SIZE_MAX || ends_thread(in))
+            leaders[i + 1] = true;
+    }
+    return leaders;
+}
+
+static struct graph open_graph(const struct ptx_function *f, const bool *leaders) {
+    const size_t n = f->instruction_count;
+    struct graph g = {.block = must_calloc(n + 1, sizeof *g.block), .first = must_calloc(n + 1, sizeof *g.first)};
+    for (size_t i = 0; i < n; ++i) {
+        if (leaders[i])
+            g.first[g.count++] = i;
+        g.block[i] = g.count - 1;
+    }
+    g.block[n] = g.count;
+    g.first[g.count] = n;
+    g.next = must_calloc(g.count, sizeof *g.next);
+    for (size_t b = 0; b < g.count; ++b) {
+        const struct ptx_instruction *last = &f->instructions[g.first[b + 1] - 1];
+        const size_t target = branch_target(last);
+        const bool always = last->guard < 0;
+        size_t count = 0;
+        g.next[b][0] = g.next[b][1] = SIZE_MAX;
+        if (target != SIZE_MAX)
+            g.next[b][count++] = g.block[target];
+        else if (ends_thread(last))
+            g.next[b][count++] = g.count;
+        if (!count || !always)
+            g.next[b][count] = b + 1;
+    }
+    return g;
+}
+
+static void close_graph(struct graph *g) {
+    free(g->first);
+    free(g->block);
+    free(g->next);
+}
+
+/* order = the blocks in a postorder of the reversed graph from the end node, which comes last; unreached ones are
+ * left out. Returns how many. */
+static size_t reverse_postorder(const struct graph *g, size_t *order, size_t *number) {
+    const size_t nodes = g->count + 1;
+    size_t *count = must_calloc(nodes + 1, sizeof *count); /* predecessors, as one list behind the other */
+    for (size_t b = 0; b < g->count; ++b)
+        for (int k = 0; k < 2; ++k)
+            if (g->next[b][k] != SIZE_MAX)
+                ++count[g->next[b][k] + 1];
+    for (size_t b = 0; b < nodes; ++b)
+        count[b + 1] += count[b];
+    size_t *from = must_calloc(count[nodes], sizeof *from), *fill = must_calloc(nodes, sizeof *fill);
+    for (size_t b = 0; b < g->count; ++b)
+        for (int k = 0; k < 2; ++k)
+            if (g->next[b][k] != SIZE_MAX) {
+                const size_t to = g->next[b][k];
+                from[count[to] + fill[to]++] = b;
+            }
+    size_t *stack = must_calloc(nodes, sizeof *stack), *at = must_calloc(nodes, sizeof *at), depth = 0, done = 0;
+    bool *seen = must_calloc(nodes, sizeof *seen);
+    for (size_t b = 0; b < nodes; ++b)
+        number[b] = SIZE_MAX;
+    stack[depth++] = g->count;
+    seen[g->count] = true;
+    while (depth) {
+        const size_t b = stack[depth - 1];
+        if (at[b] == fill[b]) {
+            number[b] = done;
+            order[done++] = b;
+            --depth;
+            continue;
+        }
+        const size_t to = from[count[b] + at[b]++];
+        if (!seen[to]) {
+            seen[to] = true;
+            stack[depth++] = to;
+        }
+    }
+    free(count), free(from), free(fill), free(stack), free(at), free(seen);
+    return done;
+}
+
+void flow_joins(const struct ptx_function *f, size_t **joins, bool **leaders) {
+    *leaders = find_leaders(f);
+    *joins = must_calloc(f->instruction_count, sizeof **joins);
+    struct graph g = open_graph(f, *leaders);
+    const size_t nodes = g.count + 1;
+    size_t *order = must_calloc(nodes, sizeof *order), *number = must_calloc(nodes, sizeof *number);
+    size_t *above = must_calloc(nodes, sizeof *above); /* immediate post-dominator */
+    const size_t reached = reverse_postorder(&g, order, number);
+    for (size_t b = 0; b < nodes; ++b)
+        above[b] = SIZE_MAX;
+    above[g.count] = g.count;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = reached - 1; i-- > 0;) {
+            const size_t b = order[i];
+            size_t join = SIZE_MAX;
+            for (int k = 0; k < 2; ++k) {
+                size_t x = g.next[b][k];
+                if (x == SIZE_MAX || above[x] == SIZE_MAX)
+                    continue;
+                size_t y = join == SIZE_MAX ? x : join;
+                while (x != y) {
+                    while (number[x] < number[y])
+                        x = above[x];
+                    while (number[y] < number[x])
+                        y = above[y];
+                }
+                join = x;
+            }
+            changed |= above[b] != join;
+            above[b] = join;
+        }
+    }
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const size_t join = above[g.block[i]];
+        (*joins)[i] = join == SIZE_MAX || join == g.count ? SIZE_MAX : g.first[join];
+    }
+    free(order), free(number), free(above);
+    close_graph(&g);
+}
+
+bool flow_writes(const struct ptx_instruction *in, size_t operand) {
+    static const char *const none[] = {"st", "red", "bra", "bar", "barrier", "call", "cp", "stmatrix", "nanosleep"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
+        if (is(in, none[i]))
+            return false;
+    return operand == 0;
+}
+
+struct sets { /* of registers, of one basic block */
+    uint64_t *reads, *writes, *live;
+};
+
+static void add(uint64_t *set, int reg) {
+    if (reg >= 0)
+        set[reg / 64] |= (uint64_t)1 << (reg % 64);
+}
+
+static void note_reads(const struct ptx_operand *o, uint64_t *reads, const uint64_t *writes) {
+    const int reg[2] = {o->reg, o->second};
+    for (int k = 0; k < 2; ++k)
+        if (reg[k] >= 0 && !(writes[reg[k] / 64] >> (reg[k] % 64) & 1))
+            add(reads, reg[k]);
+    for (size_t i = 0; i < o->element_count; ++i)
+        note_reads(&o->elements[i], reads, writes);
+}
+static void note_writes(const struct ptx_operand *o, uint64_t *writes) {
+    add(writes, o->reg);
+    add(writes, o->second);
+    for (size_t i = 0; i < o->element_count; ++i)
+        note_writes(&o->elements[i], writes);
+}
+
+/* Liveness per lane: a guarded write may not happen, so it ends no register's life. */
+bool *flow_undefined(const struct ptx_function *f) {
+    bool *undefined = must_calloc(f->register_count, sizeof *undefined);
+    bool *leaders = find_leaders(f);
+    struct graph g = open_graph(f, leaders);
+    const size_t words = (f->register_count + 63) / 64;
+    uint64_t *memory = must_calloc(3 * (g.count + 1) * words, sizeof *memory);
+    struct sets *sets = must_calloc(g.count + 1, sizeof *sets);
+    for (size_t b = 0; b <= g.count; ++b)
+        sets[b] = (struct sets){memory + 3 * b * words, memory + (3 * b + 1) * words, memory + (3 * b + 2) * words};
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        struct sets *s = &sets[g.block[i]];
+        if (in->guard >= 0 && !(s->writes[in->guard / 64] >> (in->guard % 64) & 1))
+            add(s->reads, in->guard);
+        for (size_t k = 0; k < in->operand_count; ++k)
+            if (!flow_writes(in, k) || in->operands[k].kind == PTX_OP_ADDRESS)
+                note_reads(&in->operands[k], s->reads, s->writes);
+        for (size_t k = 0; k < in->operand_count && in->guard < 0; ++k)
+            if (flow_writes(in, k) && in->operands[k].kind != PTX_OP_ADDRESS)
+                note_writes(&in->operands[k], s->writes);
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t b = g.count; b-- > 0;)
+            for (size_t k = 0; k < words; ++k) {
+                uint64_t live = 0;
+                for (int n = 0; n < 2; ++n)
+                    if (g.next[b][n] != SIZE_MAX)
+                        live |= sets[g.next[b][n]].live[k];
+                live = sets[b].reads[k] | (live & ~sets[b].writes[k]);
+                changed |= live != sets[b].live[k];
+                sets[b].live[k] = live;
+            }
+    }
+    for (size_t i = 0; i < f->register_count; ++i)
+        undefined[i] = g.count && (sets[0].live[i / 64] >> (i % 64) & 1);
+    free(memory), free(sets), free(leaders);
+    close_graph(&g);
+    return undefined;
+}

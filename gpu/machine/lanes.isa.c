@@ -1,0 +1,301 @@
+/* The loops of lane_list.h over 32 lanes. Compiled once for each instruction set, with ISA=base, avx2 or avx512. */
+#include "../../ref/half.h"
+#include "isa.h"
+
+#define JOIN2(a, b) a##_##b
+#define JOIN(a, b)  JOIN2(a, b)
+
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/* How a type lies in a register, how it is read, and how it is written. */
+typedef uint32_t __attribute__((may_alias)) slot_u32;
+typedef int32_t __attribute__((may_alias)) slot_s32;
+typedef uint64_t __attribute__((may_alias)) slot_u64;
+typedef int64_t __attribute__((may_alias)) slot_s64;
+typedef float __attribute__((may_alias)) slot_f32;
+typedef double __attribute__((may_alias)) slot_f64;
+typedef slot_u32 slot_u16, slot_s16;
+typedef uint16_t value_u16;
+typedef int16_t value_s16;
+typedef uint32_t value_u32;
+typedef int32_t value_s32;
+typedef uint64_t value_u64;
+typedef int64_t value_s64;
+typedef float value_f32;
+typedef double value_f64;
+#define PUT_u16(x) ((uint16_t)(x))
+#define PUT_s16(x) ((uint16_t)(x))
+#define PUT_u32(x) (x)
+#define PUT_s32(x) (x)
+#define PUT_u64(x) (x)
+#define PUT_s64(x) (x)
+#define PUT_f32(x) (x)
+#define PUT_f64(x) (x)
+
+#define BIT4(n)  1u << (n), 2u << (n), 4u << (n), 8u << (n)
+#define BIT16(n) BIT4(n), BIT4((n) + 4), BIT4((n) + 8), BIT4((n) + 12)
+static const uint32_t lane_bit[LANES] __attribute__((aligned(64))) = {BIT16(0), BIT16(16)};
+
+#define NAN32   __builtin_nanf("0x3fffff") /* 0x7fffffff */
+#define LOW(x)  ((uint16_t)(x))
+#define HIGH(x) ((uint16_t)((x) >> 16))
+
+static inline float from_bits32(uint32_t u) {
+    float f;
+    __builtin_memcpy(&f, &u, 4);
+    return f;
+}
+static inline uint32_t to_bits32(float f) {
+    uint32_t u;
+    __builtin_memcpy(&u, &f, 4);
+    return u;
+}
+static inline float nan32(float x) {
+    return x == x ? x : NAN32;
+}
+static inline double nan64(double x) {
+    return x == x ? x : __builtin_nan("");
+}
+static inline float flush(float x) {
+    const uint32_t u = to_bits32(x);
+    return from_bits32(u & 0x7f800000u ? u : u & 0x80000000u);
+}
+/* -0 is below +0; a NaN gives way to the other operand. */
+static inline float smaller32(float a, float b) {
+    const float equal = from_bits32(to_bits32(a) | to_bits32(b)); /* equal values differ at most in the sign of zero */
+    return a != a ? b : b != b ? a : a < b ? a : b < a ? b : equal;
+}
+static inline float larger32(float a, float b) {
+    const float equal = from_bits32(to_bits32(a) & to_bits32(b));
+    return a != a ? b : b != b ? a : a > b ? a : b > a ? b : equal;
+}
+static inline double smaller64(double a, double b) {
+    return a != a ? b : b != b ? a : a < b || (a == b && __builtin_signbit(a)) ? a : b;
+}
+static inline double larger64(double a, double b) {
+    return a != a ? b : b != b ? a : a > b || (a == b && __builtin_signbit(b)) ? a : b;
+}
+
+static inline int32_t saturate_s32(int64_t x) {
+    return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+}
+static inline int32_t sign24(uint32_t x) {
+    return (int32_t)(x << 8) >> 8;
+}
+static inline uint64_t low_ones(unsigned n) {
+    return n > 63 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
+}
+/* Bits pos .. pos+len-1 of x, those past the width read as 0 / as the field's highest bit that exists. */
+static inline uint64_t field_u64(uint64_t x, unsigned pos, unsigned len, unsigned width) {
+    return pos >= width ? 0 : x >> pos & low_ones(len);
+}
+static inline uint64_t field_s64(int64_t x, unsigned pos, unsigned len, unsigned width) {
+    if (len == 0)
+        return 0;
+    const unsigned top = pos + len - 1 > width - 1 ? width - 1 : pos + len - 1; /* of the field's sign */
+    const int64_t sign = 0 - (x >> top & 1);
+    const uint64_t kept = pos >= width ? 0 : low_ones(top - pos + 1);
+    return (pos >= width ? 0 : (uint64_t)(x >> pos) & kept) | ((uint64_t)sign & ~kept);
+}
+/* y with bits pos .. pos+len-1 taken from the low bits of x; place = pos | len << 8 (field_pair). */
+static inline uint64_t insert_field(uint64_t x, uint64_t y, uint32_t place, unsigned width) {
+    const unsigned pos = place & 255, len = place >> 8;
+    const uint64_t field = pos >= width ? 0 : low_ones(len) << (pos & 63);
+    return (y & ~field) | (x << (pos & 63) & field);
+}
+static inline uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    const uint64_t bytes = (uint64_t)b << 32 | a;
+    uint32_t d = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned s = selector >> (4 * i) & 15;
+        const uint32_t byte = (uint32_t)(bytes >> (8 * (s & 7))) & 255;
+        d |= (s & 8 ? (byte & 128 ? 255u : 0u) : byte) << (8 * i);
+    }
+    return d;
+}
+/* The selector that a named mode (f4e b4e rc8 ecl ecr rc16, counted from 0) and two bits of c stand for. */
+static inline uint32_t permute_selector(unsigned mode, uint32_t c) {
+    const unsigned s = c & 3, h = 2 * (c & 1);
+    uint32_t d = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned byte[6] = {s + i, (s - i) & 7, s, i > s ? i : s, i < s ? i : s, h + (i & 1)};
+        d |= (uint32_t)byte[mode] << (4 * i);
+    }
+    return d;
+}
+static inline uint32_t logic3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+    uint32_t d = 0;
+    for (unsigned k = 0; k < 8; ++k) {
+        const uint32_t term = (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+        d |= term & (0 - (table >> k & 1));
+    }
+    return d;
+}
+static inline uint32_t reverse32(uint32_t x) {
+    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+    return __builtin_bswap32(x);
+}
+static inline int32_t byte_of(uint32_t x, unsigned i, int is_unsigned) {
+    const uint8_t byte = (uint8_t)(x >> (8 * i));
+    return is_unsigned ? byte : (int8_t)byte;
+}
+static inline int32_t dot4(uint32_t a, uint32_t b, int a_unsigned, int b_unsigned) {
+    int32_t sum = 0;
+    for (unsigned i = 0; i < 4; ++i)
+        sum += byte_of(a, i, a_unsigned) * byte_of(b, i, b_unsigned);
+    return sum;
+}
+static inline int32_t dot2(uint32_t a, uint32_t b, int a_unsigned, int b_unsigned) {
+    int32_t sum = 0;
+    for (unsigned i = 0; i < 2; ++i) {
+        const uint16_t half = (uint16_t)(a >> (16 * i));
+        sum += (a_unsigned ? half : (int16_t)half) * byte_of(b, i, b_unsigned);
+    }
+    return sum;
+}
+
+/* binary16. A scale by 2^112 moves the exponent of a half, widened in place, to that of a float, exactly. */
+static inline float half_value(uint16_t h) {
+    const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    const uint32_t finite = to_bits32(from_bits32(magnitude) * 0x1p112f) | sign;
+    const uint32_t special = (h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign;
+    return from_bits32((h & 0x7c00) == 0x7c00 ? special : finite);
+}
+static inline uint16_t half_nearest(float x) {
+    return half_from_float_bits(to_bits32(x));
+}
+static inline uint16_t half_canonical(uint32_t h) {
+    return (h & 0x7fff) > 0x7c00 ? 0x7fff : (uint16_t)h;
+}
+/* Sum, difference and product of halves in f32, then to half: 24 >= 2 * 11 + 2, so the second rounding does no harm. */
+static inline uint16_t half_add(uint16_t a, uint16_t b) {
+    return half_nearest(half_value(a) + half_value(b));
+}
+static inline uint16_t half_sub(uint16_t a, uint16_t b) {
+    return half_nearest(half_value(a) - half_value(b));
+}
+static inline uint16_t half_mul(uint16_t a, uint16_t b) {
+    return half_nearest(half_value(a) * half_value(b));
+}
+/* The product is exact in double. The sum is rounded to odd, in 53 bits and then in 24, so that the last rounding, to
+ * 11 bits, sees on which side of a tie the exact value lies. */
+static inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c) {
+    const double p = (double)half_value(a) * half_value(b), q = half_value(c), sum = p + q;
+    if (!(__builtin_fabs(sum) < 0x1p40))
+        return half_nearest((float)sum); /* infinity or NaN: finite sums stay below 2^33 */
+    const double part = sum - p, rest = (p - (sum - part)) + (q - part);
+    uint64_t bits;
+    __builtin_memcpy(&bits, &sum, 8);
+    if (rest != 0 && !(bits & 1))
+        bits += (rest > 0) == (sum > 0) ? 1 : (uint64_t)-1;
+    double odd;
+    __builtin_memcpy(&odd, &bits, 8);
+    float f = (float)odd;
+    if ((double)f != odd) {
+        uint32_t u = to_bits32(f);
+        if (__builtin_fabs((double)f) > __builtin_fabs(odd))
+            --u; /* toward zero first, */
+        f = from_bits32(u | 1);
+    }
+    return half_nearest(f);
+}
+static inline uint16_t half_min(uint16_t a, uint16_t b) {
+    return half_nearest(smaller32(half_value(a), half_value(b)));
+}
+static inline uint16_t half_max(uint16_t a, uint16_t b) {
+    return half_nearest(larger32(half_value(a), half_value(b)));
+}
+static inline uint32_t half_pair(uint16_t low, uint16_t high) {
+    return low | (uint32_t)high << 16;
+}
+static inline uint16_t half_toward_zero(uint32_t f) {
+    const uint32_t magnitude = f & 0x7fffffffu;
+    uint16_t h = half_from_float_bits(f);
+    if (magnitude >= 0x7f800000u)
+        return h;
+    if (magnitude >= 0x47800000u)
+        return (uint16_t)((h & 0x8000) | 0x7bff);
+    if ((to_bits32(half_value(h)) & 0x7fffffffu) > magnitude)
+        --h;
+    return h;
+}
+static inline uint16_t brain_nearest(uint32_t f) {
+    if ((f & 0x7fffffffu) > 0x7f800000u)
+        return 0x7fff;
+    return (uint16_t)((f + 0x7fffu + (f >> 16 & 1)) >> 16);
+}
+
+#define SLOTS(T, offset) ((slot_##T *)(void *)__builtin_assume_aligned(w->regs + (offset), 64))
+/* A destination is one of the sources or none of them, never half of one: no iteration reads what another wrote. */
+#define EACH_LANE _Pragma("GCC ivdep") for (int i = 0; i < LANES; ++i)
+#define HEAD(name)                                                                                                     \
+    static void lane_##name(struct warp *w, const struct record *r, uint32_t mask) {                                   \
+        const int64_t imm = r->imm;                                                                                    \
+        (void)mask, (void)imm;
+
+#define LANE1(name, D, A, expr)                                                                                        \
+    HEAD(name)                                                                                                         \
+    slot_##D *d = SLOTS(D, r->dst);                                                                                    \
+    const slot_##A *pa = SLOTS(A, r->a);                                                                               \
+    EACH_LANE {                                                                                                        \
+        const value_##A a = (value_##A)pa[i];                                                                          \
+        d[i] = PUT_##D(expr);                                                                                          \
+    }                                                                                                                  \
+    }
+#define LANE2(name, D, A, B, expr)                                                                                     \
+    HEAD(name)                                                                                                         \
+    slot_##D *d = SLOTS(D, r->dst);                                                                                    \
+    const slot_##A *pa = SLOTS(A, r->a);                                                                               \
+    const slot_##B *pb = SLOTS(B, r->b);                                                                               \
+    EACH_LANE {                                                                                                        \
+        const value_##A a = (value_##A)pa[i];                                                                          \
+        const value_##B b = (value_##B)pb[i];                                                                          \
+        d[i] = PUT_##D(expr);                                                                                          \
+    }                                                                                                                  \
+    }
+#define LANE3(name, D, A, B, C, expr)                                                                                  \
+    HEAD(name)                                                                                                         \
+    slot_##D *d = SLOTS(D, r->dst);                                                                                    \
+    const slot_##A *pa = SLOTS(A, r->a);                                                                               \
+    const slot_##B *pb = SLOTS(B, r->b);                                                                               \
+    const slot_##C *pc = SLOTS(C, r->c);                                                                               \
+    EACH_LANE {                                                                                                        \
+        const value_##A a = (value_##A)pa[i];                                                                          \
+        const value_##B b = (value_##B)pb[i];                                                                          \
+        const value_##C c = (value_##C)pc[i];                                                                          \
+        d[i] = PUT_##D(expr);                                                                                          \
+    }                                                                                                                  \
+    }
+#define COMPARE(name, A, expr)                                                                                         \
+    HEAD(name)                                                                                                         \
+    const slot_##A *pa = SLOTS(A, r->a);                                                                               \
+    const slot_##A *pb = SLOTS(A, r->b);                                                                               \
+    uint32_t holds = 0;                                                                                                \
+    for (int i = 0; i < LANES; ++i) {                                                                                  \
+        const value_##A a = (value_##A)pa[i];                                                                          \
+        const value_##A b = (value_##A)pb[i];                                                                          \
+        holds |= (expr) ? lane_bit[i] : 0;                                                                             \
+    }                                                                                                                  \
+    set_pred(w, r->dst, holds, mask);                                                                                  \
+    }
+#define SELECT(name, D)                                                                                                \
+    HEAD(name)                                                                                                         \
+    slot_##D *d = SLOTS(D, r->dst);                                                                                    \
+    const slot_##D *pa = SLOTS(D, r->a);                                                                               \
+    const slot_##D *pb = SLOTS(D, r->b);                                                                               \
+    const uint32_t chosen = w->preds[r->c];                                                                            \
+    EACH_LANE d[i] = chosen & lane_bit[i] ? pa[i] : pb[i];                                                             \
+    }
+#include "lane_list.h"
+
+handler *const JOIN(lane_ops, ISA)[LANE_OPS] = {
+#define LANE1(name, D, A, expr)       lane_##name,
+#define LANE2(name, D, A, B, expr)    lane_##name,
+#define LANE3(name, D, A, B, C, expr) lane_##name,
+#define COMPARE(name, A, expr)        lane_##name,
+#define SELECT(name, D)               lane_##name,
+#include "lane_list.h"
+};

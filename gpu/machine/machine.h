@@ -1,0 +1,287 @@
+/* The PTX machine's own structures: what decode.c makes, and what the handlers of an instruction work on.
+ *
+ * A warp is 32 lanes in lockstep. One register is 32 lane values side by side: uint32_t v[32] (128 bytes) for
+ * registers of up to 32 bits, uint64_t v[32] (256 bytes) for 64 bits; 8- and 16-bit registers keep zeros above. So an
+ * instruction is one loop over 32 lanes, and a fragment register of ldmatrix or mma is an 8 x 16-byte matrix as it
+ * stands. A predicate is a 32-bit lane mask. Immediates and special registers are registers too, filled ahead of the
+ * run: a handler never asks what kind of operand it has. */
+#ifndef GPU_MACHINE_MACHINE_H
+#define GPU_MACHINE_MACHINE_H
+
+#include "../launch.h"
+#include <stdatomic.h>
+
+#define LANES     32
+#define ALL_LANES 0xffffffffu
+#define NO_RECORD UINT32_MAX
+
+struct warp;
+struct record;
+
+/* Does what record r says for the lanes of mask (never 0). Handlers with a blend other than BLEND_NONE ignore the
+ * mask and compute all 32 lanes: execute.c merges the result when the mask is partial. */
+typedef void handler(struct warp *w, const struct record *r, uint32_t mask);
+
+enum blend { BLEND_NONE, BLEND_32, BLEND_64 };
+enum control { CONTROL_NONE, CONTROL_BRANCH, CONTROL_EXIT, CONTROL_BARRIER, CONTROL_TRAP };
+
+#define GUARD_NEGATED 0x80000000u
+
+struct record {
+    handler *run;
+    int64_t imm;
+    uint32_t dst, a, b, c; /* byte offsets into the register file, or predicate numbers. Memory: c = access number.
+                            * Branch: dst = target record, a = record where the two sides join, or NO_RECORD */
+    uint32_t guard;        /* predicate number (| GUARD_NEGATED); 0: always */
+    uint32_t wide;         /* first of the offsets in program.wide that do not fit above */
+    uint32_t site;         /* instruction of the entry */
+    uint8_t blend, control;
+    uint8_t weight; /* 1 for the first record of an instruction, 0 for its helpers: what counts as a warp instruction */
+};
+
+/* Fixed offsets of the register file. */
+enum {
+    FILE_SCRATCH = 0, /* results of partial instructions, before they are merged; also the sink `_` */
+    FILE_TEMP = 256,  /* temporaries between the records of one instruction, 256 bytes each */
+    FILE_TEMPS = 10,
+    FILE_FIRST = FILE_TEMP + 256 * FILE_TEMPS,
+};
+/* Fixed predicate numbers. */
+enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_FIRST = 6 };
+
+enum special {
+    SPECIAL_TID_X,
+    SPECIAL_TID_Y,
+    SPECIAL_TID_Z,
+    SPECIAL_CTAID_X,
+    SPECIAL_CTAID_Y,
+    SPECIAL_CTAID_Z,
+    SPECIAL_WARPID,
+    SPECIAL_LANEID,
+    SPECIAL_LANEMASK_EQ,
+    SPECIAL_LANEMASK_LE,
+    SPECIAL_LANEMASK_LT,
+    SPECIAL_LANEMASK_GE,
+    SPECIAL_LANEMASK_GT,
+    SPECIALS,
+};
+
+struct constant {
+    uint32_t offset;
+    bool wide; /* 64 bits */
+    uint64_t bits;
+};
+
+struct access {           /* one load, store or ldmatrix of the entry */
+    enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED; generic: PTX_REG */
+    bool store, is_signed;
+    bool wide_address;   /* the address register has 64 bits */
+    bool wide_registers; /* the data registers have 64 bits */
+    uint8_t element_bytes, elements;
+    uint8_t register_bits; /* of the data registers: 16, 32, 64 */
+    uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
+};
+
+struct program {
+    const struct ptx_module *module;
+    const struct ptx_function *entry;
+    struct record *records;
+    size_t record_count;
+    uint32_t
+        *run_end; /* (record_count) end of the straight run that a record is in: the next control record or leader */
+    uint64_t *weight; /* (record_count + 1) warp instructions before a record */
+    uint32_t *wide;
+    size_t wide_count;
+    struct constant *constants;
+    size_t constant_count;
+    uint32_t special[SPECIALS]; /* offset in the register file, 0: not used */
+    struct access *accesses;
+    size_t access_count;
+    uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
+    bool *undefined_wide;
+    size_t undefined_count;
+    size_t file_bytes, pred_count;
+};
+
+/* Virtual addresses. Buffer i is at (i + 1) * 2^40, so any overrun short of 2^39 bytes still names its buffer. */
+#define BUFFER_SHIFT  40
+#define BUFFER_HALF   ((uint64_t)1 << (BUFFER_SHIFT - 1))
+#define SHARED_WINDOW ((uint64_t)1 << 62) /* generic address of shared byte 0 */
+
+struct region { /* a buffer of the launch, or a .global or .const variable of the module */
+    uint64_t base;
+    size_t bytes;
+    uint8_t *data;
+    bool writable;
+    int buffer; /* of the launch, or -1 */
+    size_t cell_bytes;
+    size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
+    struct buffer_coverage *coverage; /* NULL: stores are not counted */
+    uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
+};
+
+struct range { /* of shared addresses that one access site may use: a plane, or the static variables */
+    uint64_t lo, hi;
+    int plane; /* -1: static variables, or no planes given */
+};
+
+#define STORE_LOCKS 1024
+
+struct machine { /* one run */
+    const struct launch *launch;
+    const struct program *program;
+    struct region *regions;
+    size_t region_count;
+    struct range *ranges;
+    size_t range_count;
+    size_t shared_bytes;     /* static variables, gap, dynamic arena */
+    size_t dynamic_start;    /* shared address of the dynamic arena */
+    uint32_t warps, threads; /* a block */
+    uint64_t blocks, budget;
+    bool parallel;
+    atomic_flag locks[STORE_LOCKS];
+    atomic_uint_fast64_t stop_after; /* lowest block that trapped or ran out of steps; blocks above are not wanted */
+};
+
+struct site_range {  /* per block: what an access site may touch without a closer look */
+    uint64_t lo, hi; /* addresses as the instruction forms them */
+    uint8_t *host;   /* where the byte at lo is */
+    int32_t range;   /* shared: the site's own range + 1; global: the region + 1; 0: none yet */
+};
+
+struct event_entry {
+    struct event event;
+    uint64_t block, order; /* linear block, and place among the block's events: of the first one */
+    int32_t next;          /* of the same site, or -1 */
+};
+struct event_table {
+    struct event_entry *entries;
+    size_t count, room;
+    int32_t *head; /* (sites) */
+};
+
+enum warp_state { WARP_READY, WARP_WAITING, WARP_DONE };
+
+/* Each level of divergence splits a mask, so at most 31 levels are open; each holds a join and a side. */
+#define STACK_DEPTH 72
+
+struct frame {
+    uint32_t pc, join, mask;
+};
+
+struct warp {
+    uint8_t *regs; /* (program.file_bytes), 64-byte aligned */
+    uint32_t *preds;
+    const uint32_t *wide; /* program.wide */
+    struct block *block;
+    uint32_t number;
+    uint32_t live;           /* lanes that have not exited */
+    uint32_t pc, join, mask; /* the innermost frame */
+    struct frame stack[STACK_DEPTH];
+    unsigned depth;
+    enum warp_state state;
+    unsigned barrier; /* waited for */
+};
+
+struct barrier {
+    uint32_t arrived;  /* threads, in whole warps */
+    uint32_t expected; /* 0: every warp that has not exited */
+};
+
+struct block { /* one block in execution; reused by its CPU thread */
+    struct machine *machine;
+    struct warp *warps;
+    uint8_t *memory; /* of registers and predicates */
+    uint8_t *shared; /* (shared_bytes), then 64 poison bytes at poison */
+    size_t poison;
+    struct site_range *sites; /* (access_count) */
+    uint32_t id[3];
+    uint64_t number; /* x fastest */
+    uint64_t steps, macs;
+    uint64_t event_order;
+    struct event_table events;
+    struct barrier barriers[16];
+    bool stopped;   /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
+    bool ends_grid; /* a trap or the budget */
+};
+
+static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
+    return (uint32_t *)(void *)__builtin_assume_aligned(w->regs + offset, 64);
+}
+static inline uint64_t *reg64(const struct warp *w, uint32_t offset) {
+    return (uint64_t *)(void *)__builtin_assume_aligned(w->regs + offset, 64);
+}
+static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint32_t mask) {
+    w->preds[number] = (w->preds[number] & ~mask) | (bits & mask);
+}
+
+/* decode.c: the entry of l as records; module-level variables get the region numbers that regions.c gives them.
+ * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
+struct isa;
+struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
+void program_free(struct program *p);
+
+/* flow.c: for each instruction of f the instruction where the two sides of a branch there join again (its immediate
+ * post-dominator), or SIZE_MAX when they only meet at the end. leaders[i]: a basic block starts at i. Both
+ * (instruction_count); the caller frees them. */
+void flow_joins(const struct ptx_function *f, size_t **joins, bool **leaders);
+/* Registers that some path reads before it writes them. (register_count), the caller frees it. */
+bool *flow_undefined(const struct ptx_function *f);
+/* What a source or destination operand of an instruction is; the destinations come first in PTX. */
+bool flow_writes(const struct ptx_instruction *in, size_t operand);
+
+/* events.c */
+void events_open(struct event_table *t, size_t sites);
+void events_close(struct event_table *t);
+/* Adds one event (or `count` to an earlier one of its kind, site and buffer or plane). */
+void events_add(struct event_table *t, const struct event *v, uint64_t block, uint64_t order);
+void events_merge(struct event_table *into, const struct event_table *from);
+/* The events in (block, order of execution); the caller frees them. */
+struct event *events_sorted(const struct event_table *t);
+/* Fills in block, warp, site and count, and adds it to the block's events. */
+void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v);
+
+/* memory.c: the exact path of an access of any space, lane by lane, with all events. addr: as the instruction forms
+ * them; 32-bit shared addresses are zero-extended. */
+void memory_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]);
+/* ldmatrix: host[i] = the row of lane i of `rows`, or the poison. */
+void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const uint64_t addr[LANES],
+                 const uint8_t *host[LANES]);
+handler memory_store_word; /* of 32 bits, to global memory */
+handler memory_general;    /* load or store of any shape, without a fast path */
+
+/* warp_ops.c */
+handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
+    op_nothing;
+/* directed.c: operations rounded toward zero, minus or plus infinity. imm = enum directed | enum rounding << 8
+ * (| DIRECTED_WIDE_SOURCE); the blend tells the width of the result */
+handler op_directed;
+enum directed {
+    DIRECTED_ADD,
+    DIRECTED_SUB,
+    DIRECTED_MUL,
+    DIRECTED_FMA,
+    DIRECTED_DIV,
+    DIRECTED_RCP,
+    DIRECTED_SQRT,
+    DIRECTED_S32,
+    DIRECTED_U32,
+    DIRECTED_S64,
+    DIRECTED_U64,
+    DIRECTED_NARROW, /* f64 -> f32 */
+};
+#define DIRECTED_WIDE_SOURCE 0x10000 /* a has 64 bits */
+enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP };
+
+/* An `.aligned` or `.sync` operation that live lanes of `wanted` do not take part in: EVENT_DIVERGENT_ALIGNED. */
+void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted);
+
+/* execute.c: runs a warp until it waits at a barrier or is done, or the block is stopped. */
+void warp_start(struct warp *w, uint32_t lanes);
+void warp_run(struct warp *w);
+
+/* schedule.c: runs all warps of a block to their end: in order, each until its next barrier. */
+void block_run(struct block *b);
+void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask);
+
+#endif

@@ -1,0 +1,272 @@
+/* Memory accesses lane by lane: exact bounds, alignment, planes, read-only buffers, and who stored what. The fast
+ * paths of memory.isa.c end here whenever an address is not plainly right.
+ *
+ * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
+ * its site's plane but stays in the arena is done as it would be on hardware. */
+#include "machine.h"
+#include <string.h>
+
+static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+struct spot {              /* where one lane's access goes */
+    uint8_t *host;         /* NULL: nowhere, an event was made */
+    struct region *region; /* of a global address */
+    size_t offset;         /* in the region */
+};
+
+static const struct range *range_at(const struct machine *m, int64_t address) {
+    for (size_t i = 0; i < m->range_count; ++i)
+        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
+            return &m->ranges[i];
+    return NULL;
+}
+
+/* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
+static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
+    return at < lo || at >= hi ? at : hi;
+}
+
+/* address: in the shared space, negative when it lies below it. window: what the instruction's addresses add to it. */
+static struct spot shared_spot(struct warp *w, const struct record *r, unsigned lane, int64_t address, bool store,
+                               size_t bytes, uint64_t window) {
+    struct block *b = w->block;
+    const struct machine *m = b->machine;
+    struct site_range *s = &b->sites[r->c];
+    const int64_t size = (int64_t)m->shared_bytes;
+    struct event v = {
+        .space = SPACE_SHARED, .store = store, .buffer = -1, .plane = -1, .other_plane = -1, .bytes = bytes};
+    if (address < 0 || address > size || size - address < (int64_t)bytes) {
+        v.kind = EVENT_OUT_OF_BOUNDS;
+        v.offset = first_outside(address, 0, size);
+        event_at(w, r, lane, v);
+        return (struct spot){0};
+    }
+    const struct range *here = range_at(m, address);
+    if (address & (int64_t)(bytes - 1)) {
+        v.kind = EVENT_MISALIGNED;
+        v.plane = here ? here->plane : -1;
+        v.offset = address - (here && here->plane >= 0 ? (int64_t)here->lo : 0);
+        event_at(w, r, lane, v);
+        return (struct spot){0};
+    }
+    if (!s->range && here) {
+        *s = (struct site_range){.lo = here->lo + window,
+                                 .hi = here->hi + window,
+                                 .host = b->shared + here->lo,
+                                 .range = (int32_t)(here - m->ranges) + 1};
+    }
+    if (s->range) {
+        const struct range *own = &m->ranges[s->range - 1];
+        if (address < (int64_t)own->lo || address + (int64_t)bytes > (int64_t)own->hi) {
+            const int64_t bad = first_outside(address, (int64_t)own->lo, (int64_t)own->hi);
+            const struct range *other = range_at(m, bad);
+            v.kind = EVENT_PLANE;
+            v.plane = own->plane;
+            v.other_plane = other ? other->plane : -1;
+            v.offset = bad - (int64_t)own->lo;
+            event_at(w, r, lane, v);
+        }
+    }
+    return (struct spot){.host = b->shared + address};
+}
+
+static struct spot global_spot(struct warp *w, const struct record *r, unsigned lane, uint64_t address, bool store,
+                               size_t bytes) {
+    struct block *b = w->block;
+    struct machine *m = b->machine;
+    const uint64_t index = (address + BUFFER_HALF) >> BUFFER_SHIFT;
+    struct event v = {
+        .space = SPACE_GLOBAL, .store = store, .buffer = -1, .plane = -1, .other_plane = -1, .bytes = bytes};
+    if (index < 1 || index > m->region_count) {
+        v.kind = EVENT_OUT_OF_BOUNDS;
+        v.offset = (int64_t)address;
+        event_at(w, r, lane, v);
+        return (struct spot){0};
+    }
+    struct region *g = &m->regions[index - 1];
+    const int64_t offset = (int64_t)(address - g->base), size = (int64_t)g->bytes;
+    v.buffer = g->buffer;
+    v.offset = offset;
+    if (offset < 0 || offset > size || size - offset < (int64_t)bytes) {
+        v.kind = EVENT_OUT_OF_BOUNDS;
+        v.offset = first_outside(offset, 0, size);
+    } else if (offset & (int64_t)(bytes - 1)) {
+        v.kind = EVENT_MISALIGNED;
+    } else if (store && !g->writable) {
+        v.kind = EVENT_READ_ONLY;
+    } else {
+        b->sites[r->c] =
+            (struct site_range){.lo = g->base, .hi = g->base + g->bytes, .host = g->data, .range = (int32_t)index};
+        return (struct spot){.host = g->data + offset, .region = g, .offset = (size_t)offset};
+    }
+    event_at(w, r, lane, v);
+    return (struct spot){0};
+}
+
+static struct spot find_spot(struct warp *w, const struct record *r, const struct access *x, unsigned lane,
+                             uint64_t address) {
+    if (x->space == PTX_SHARED) {
+        /* A 32-bit address wraps: what lies in the upper half is below the arena, not 2 GiB past it. */
+        const int64_t at = x->wide_address ? (int64_t)address : (int32_t)(uint32_t)address;
+        return shared_spot(w, r, lane, at, x->store, x->bytes, 0);
+    }
+    if (x->space == PTX_REG) { /* generic */
+        const int64_t at = (int64_t)(address - SHARED_WINDOW);
+        if (at >= -((int64_t)1 << 31) && at < (int64_t)1 << 32)
+            return shared_spot(w, r, lane, at, x->store, x->bytes, SHARED_WINDOW);
+    }
+    return global_spot(w, r, lane, address, x->store, x->bytes);
+}
+
+/* What one lock covers starts on a multiple of 16 bytes, so no access lies on two, and of the cell size, nor does a
+ * cell. */
+static atomic_flag *lock_of(struct machine *m, const struct region *g, size_t offset) {
+    return &m->locks[(offset / g->lock_bytes + (g->base >> BUFFER_SHIFT) * 131) % STORE_LOCKS];
+}
+
+/* A word that is a cell of its own and that nobody has stored yet: what nearly every store of a result is. */
+static bool store_first(struct region *g, size_t offset, const uint8_t value[4], const struct cell_writer *me) {
+    static const uint8_t none[4] = {0}, once[4] = {1, 1, 1, 1};
+    if (!g->coverage || g->cell_bytes != 4 || memcmp(g->coverage->stores + offset, none, 4))
+        return false;
+    memcpy(g->coverage->stores + offset, once, 4);
+    g->coverage->cells[offset / 4] = (struct cell_history){*me, *me};
+    for (int i = 0; i < 4; ++i)
+        g->winner[offset + (size_t)i] = (uint32_t)me->block;
+    memcpy(g->data + offset, value, 4);
+    return true;
+}
+
+/* Counts and writers of the bytes, and the bytes themselves. Nothing here depends on which of two blocks comes first in
+ * time: counts add up, first and last writers are the lowest and the highest block, the highest block's byte stays, and
+ * "two stores differed" holds when the values ever stored to a byte are not all the same: as long as they are, the byte
+ * that is there is that value. While the machine runs, block numbers in the cells are one too high and 0 means none. */
+static void store_any(struct region *g, size_t offset, const uint8_t *value, size_t bytes,
+                      const struct cell_writer *me) {
+    uint8_t *data = g->data + offset;
+    if (g->coverage) {
+        uint8_t *stores = g->coverage->stores + offset;
+        for (size_t i = 0; i < bytes; ++i) {
+            if ((stores[i] & 0x7f) && data[i] != value[i])
+                stores[i] |= 0x80;
+            if ((stores[i] & 0x7f) < 0x7f)
+                ++stores[i];
+        }
+        struct cell_history *cells = g->coverage->cells;
+        for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
+            if (!cells[c].first.block || me->block < cells[c].first.block)
+                cells[c].first = *me;
+            if (me->block >= cells[c].last.block)
+                cells[c].last = *me;
+        }
+    }
+    for (size_t i = 0; i < bytes; ++i)
+        if (me->block >= g->winner[offset + i]) {
+            g->winner[offset + i] = (uint32_t)me->block;
+            data[i] = value[i];
+        }
+}
+
+static inline void store_counted(struct machine *m, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
+                                 const struct cell_writer *me) {
+    atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
+    if (lock)
+        while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
+        }
+    if (bytes != 4 || !store_first(g, offset, value, me))
+        store_any(g, offset, value, bytes, me);
+    if (lock)
+        atomic_flag_clear_explicit(lock, memory_order_release);
+}
+
+static struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
+    return (struct cell_writer){
+        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+}
+
+void memory_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]) {
+    const struct access *x = &w->block->machine->program->accesses[r->c];
+    const uint32_t *registers = w->wide + r->wide;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        const struct spot spot = find_spot(w, r, x, lane, addr[lane]);
+        if (x->store) {
+            uint8_t value[32];
+            if (!spot.host)
+                continue;
+            for (unsigned e = 0; e < x->elements; ++e) {
+                const uint64_t v = x->wide_registers ? reg64(w, registers[e])[lane] : reg32(w, registers[e])[lane];
+                memcpy(value + e * x->element_bytes, &v, x->element_bytes);
+            }
+            const struct cell_writer me = writer(w, r, lane);
+            if (spot.region)
+                store_counted(w->block->machine, spot.region, spot.offset, value, x->bytes, &me);
+            else
+                memcpy(spot.host, value, x->bytes);
+            continue;
+        }
+        const uint8_t *from = spot.host ? spot.host : poison_bytes;
+        for (unsigned e = 0; e < x->elements; ++e) {
+            uint64_t v = 0;
+            memcpy(&v, from + e * x->element_bytes, x->element_bytes);
+            const unsigned unused = 64 - 8 * x->element_bytes;
+            if (x->is_signed)
+                v = (uint64_t)((int64_t)(v << unused) >> unused);
+            if (x->wide_registers)
+                reg64(w, registers[e])[lane] = v;
+            else
+                reg32(w, registers[e])[lane] = x->register_bits == 16 ? (uint16_t)v : (uint32_t)v;
+        }
+    }
+}
+
+void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+    const struct access *x = &w->block->machine->program->accesses[r->c];
+    uint64_t addr[LANES];
+    for (int i = 0; i < LANES; ++i)
+        addr[i] =
+            x->wide_address ? reg64(w, r->a)[i] + (uint64_t)r->imm : (uint32_t)(reg32(w, r->a)[i] + (uint32_t)r->imm);
+    memory_access(w, r, mask, addr);
+}
+
+/* Words to global memory. The site's range is the buffer it stored to last; any doubt goes to memory_access. */
+void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
+    struct machine *m = w->block->machine;
+    const struct site_range *s = &w->block->sites[r->c];
+    const uint64_t *a = reg64(w, r->a);
+    const uint32_t *value = reg32(w, r->b);
+    uint64_t addr[LANES], low = UINT64_MAX, high = 0, any = 0;
+    for (int i = 0; i < LANES; ++i)
+        addr[i] = a[i] + (uint64_t)r->imm;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const uint64_t one = addr[__builtin_ctz(left)];
+        low = one < low ? one : low;
+        high = one > high ? one : high;
+        any |= one;
+    }
+    if (low < s->lo || s->hi < 4 || high > s->hi - 4 || any & 3) {
+        memory_access(w, r, mask, addr);
+        return;
+    }
+    struct region *g = &m->regions[s->range - 1];
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        const struct cell_writer me = writer(w, r, lane);
+        store_counted(m, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
+    }
+}
+
+void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const uint64_t addr[LANES],
+                 const uint8_t *host[LANES]) {
+    const struct access *x = &w->block->machine->program->accesses[r->c];
+    const uint8_t *poison = w->block->shared + w->block->poison;
+    for (unsigned lane = 0; lane < LANES; ++lane) {
+        host[lane] = poison;
+        if (!(rows >> lane & 1))
+            continue;
+        const struct spot spot = find_spot(w, r, x, lane, addr[lane]);
+        if (spot.host)
+            host[lane] = spot.host;
+    }
+}

@@ -1,0 +1,387 @@
+/* runner_machine: a launch on the PTX machine.
+ *
+ * Blocks run in parallel, each on one CPU thread, and nothing in the result depends on how they are spread: coverage
+ * and events merge by block number, and of two blocks that store to one byte the higher one wins, as if the blocks had
+ * run in order. (What a block reads of another block's stores in the same launch is open, as on hardware.)
+ *
+ * A trap, or a block past its step budget, ends the grid: blocks above the lowest one that did so do not count. Which
+ * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
+ * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
+#include "../../ref/checked.h"
+#include "isa.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SHARED_POISON = 64, MOST_THREADS = 1024 };
+static const uint64_t most_blocks = UINT32_MAX - 1; /* region.winner counts them in 32 bits */
+
+/* --- regions: buffers of the launch, then .global and .const variables of the module ---------------------------- */
+
+static bool open_region(struct region *g, struct buffer_coverage *c, struct error *e, const char *name) {
+    if (!g->writable)
+        return true;
+    size_t bytes;
+    const unsigned even = (unsigned)__builtin_ctzll(g->cell_bytes | 16); /* factors of 2 that both have */
+    if (!size_mul(g->bytes, sizeof *g->winner, &bytes) || !size_mul(g->cell_bytes, 16u >> even, &g->lock_bytes))
+        return fail(e, "buffer %.200s is too large", name);
+    g->winner = calloc(g->bytes + 1, sizeof *g->winner);
+    if (c) {
+        g->coverage = c;
+        c->stores = calloc(g->bytes + 1, 1);
+        c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
+    }
+    if (!g->winner || (c && (!c->stores || !c->cells)))
+        return fail(e, "no memory to watch the %zu bytes of buffer %.200s", g->bytes, name);
+    return true;
+}
+
+static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
+    const struct launch *l = m->launch;
+    const struct ptx_module *module = l->module;
+    m->regions = must_calloc(l->buffer_count + module->variable_count, sizeof *m->regions);
+    for (size_t i = 0; i < l->buffer_count; ++i) {
+        const struct launch_buffer *b = &l->buffers[i];
+        struct region *g = &m->regions[m->region_count++];
+        *g = (struct region){.base = (uint64_t)m->region_count << BUFFER_SHIFT,
+                             .bytes = b->bytes,
+                             .data = b->data,
+                             .writable = b->role != BUFFER_IN,
+                             .buffer = (int)i,
+                             .cell_bytes = b->cell_bytes};
+        if (!open_region(g, &t->coverage[i], e, b->name ? b->name : ""))
+            return false;
+    }
+    for (size_t i = 0; i < module->variable_count; ++i) {
+        const struct ptx_variable *v = &module->variables[i];
+        if (v->space != PTX_GLOBAL && v->space != PTX_CONST)
+            continue;
+        struct region *g = &m->regions[m->region_count++];
+        *g = (struct region){.base = (uint64_t)m->region_count << BUFFER_SHIFT,
+                             .bytes = v->bytes,
+                             .data = calloc(v->bytes + 1, 1),
+                             .writable = v->space == PTX_GLOBAL,
+                             .buffer = -1,
+                             .cell_bytes = 1};
+        if (!g->data)
+            return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
+        if (v->initial)
+            memcpy(g->data, v->initial, v->bytes);
+        if (!open_region(g, NULL, e, v->name))
+            return false;
+    }
+    return true;
+}
+
+static void close_regions(struct machine *m) {
+    for (size_t i = 0; i < m->region_count; ++i) {
+        free(m->regions[i].winner);
+        if (m->regions[i].buffer < 0)
+            free(m->regions[i].data);
+    }
+    free(m->regions);
+}
+
+/* Contents of the writable regions before the launch, for a second pass. */
+static uint8_t **save_regions(const struct machine *m, struct error *e) {
+    uint8_t **saved = must_calloc(m->region_count, sizeof *saved);
+    for (size_t i = 0; i < m->region_count; ++i) {
+        const struct region *g = &m->regions[i];
+        if (!g->writable || !g->bytes)
+            continue;
+        saved[i] = malloc(g->bytes);
+        if (!saved[i]) {
+            for (size_t k = 0; k < i; ++k)
+                free(saved[k]);
+            free(saved);
+            fail(e, "no memory for a copy of %zu bytes", g->bytes);
+            return NULL;
+        }
+        memcpy(saved[i], g->data, g->bytes);
+    }
+    return saved;
+}
+
+static void restore_regions(struct machine *m, uint8_t *const *saved) {
+    for (size_t i = 0; i < m->region_count; ++i) {
+        struct region *g = &m->regions[i];
+        if (!saved[i])
+            continue;
+        memcpy(g->data, saved[i], g->bytes);
+        memset(g->winner, 0, g->bytes * sizeof *g->winner);
+        if (g->coverage) {
+            memset(g->coverage->stores, 0, g->bytes);
+            memset(g->coverage->cells, 0, g->bytes / g->cell_bytes * sizeof *g->coverage->cells);
+        }
+    }
+}
+
+/* --- shared memory ---------------------------------------------------------------------------------------------- */
+
+static void open_ranges(struct machine *m) {
+    const struct launch *l = m->launch;
+    m->dynamic_start = l->module->static_shared_bytes;
+    for (size_t i = 0; i < l->module->variable_count; ++i) {
+        const struct ptx_variable *v = &l->module->variables[i];
+        if (v->space == PTX_SHARED && v->external && v->offset > m->dynamic_start)
+            m->dynamic_start = v->offset;
+    }
+    m->shared_bytes = m->dynamic_start + l->shared_bytes;
+    m->ranges = must_calloc(l->plane_count + 1, sizeof *m->ranges);
+    if (!l->plane_count) {
+        m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->shared_bytes, .plane = -1};
+        return;
+    }
+    if (m->dynamic_start)
+        m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->dynamic_start, .plane = -1};
+    for (size_t i = 0; i < l->plane_count; ++i)
+        m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start + l->planes[i].offset,
+                                                     .hi = m->dynamic_start + l->planes[i].offset + l->planes[i].bytes,
+                                                     .plane = (int)i};
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------------------ */
+
+static void splat(const struct warp *w, uint32_t offset, bool wide, uint64_t bits) {
+    for (int i = 0; i < LANES; ++i) {
+        if (wide)
+            reg64(w, offset)[i] = bits;
+        else
+            reg32(w, offset)[i] = (uint32_t)bits;
+    }
+}
+
+static bool block_open(struct block *b, struct machine *m, struct error *e) {
+    const struct program *p = m->program;
+    const size_t pred_bytes = (p->pred_count * sizeof(uint32_t) + 63) / 64 * 64;
+    *b = (struct block){.machine = m};
+    b->poison = (m->shared_bytes + 63) / 64 * 64;
+    b->warps = calloc(m->warps, sizeof *b->warps);
+    b->sites = calloc(p->access_count + 1, sizeof *b->sites);
+    b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
+    b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
+    events_open(&b->events, p->entry->instruction_count + 1);
+    if (!b->warps || !b->sites || !b->shared || !b->memory)
+        return fail(e, "no memory for the registers of a block (%zu bytes)",
+                    m->warps * (p->file_bytes + pred_bytes) + b->poison);
+    for (size_t i = 0; i < p->access_count; ++i)
+        b->sites[i] = (struct site_range){.lo = UINT64_MAX, .hi = 0, .host = b->shared};
+    memset(b->memory, 0, m->warps * (p->file_bytes + pred_bytes));
+    for (uint32_t i = 0; i < m->warps; ++i) {
+        struct warp *w = &b->warps[i];
+        w->regs = b->memory + i * (p->file_bytes + pred_bytes);
+        w->preds = (uint32_t *)(void *)(w->regs + p->file_bytes);
+        w->wide = p->wide;
+        w->block = b;
+        w->number = i;
+        for (size_t k = 0; k < p->constant_count; ++k)
+            splat(w, p->constants[k].offset, p->constants[k].wide, p->constants[k].bits);
+    }
+    return true;
+}
+
+static void block_close(struct block *b) {
+    free(b->warps), free(b->sites), free(b->shared), free(b->memory);
+    events_close(&b->events);
+}
+
+static void fill_special(const struct warp *w, const struct block *b, enum special s, uint32_t offset) {
+    const uint32_t *ntid = b->machine->launch->block;
+    for (uint32_t i = 0; i < LANES; ++i) {
+        const uint32_t thread = w->number * LANES + i;
+        const uint32_t values[SPECIALS] = {thread % ntid[0],
+                                           thread / ntid[0] % ntid[1],
+                                           thread / ntid[0] / ntid[1],
+                                           b->id[0],
+                                           b->id[1],
+                                           b->id[2],
+                                           w->number,
+                                           i,
+                                           1u << i,
+                                           ALL_LANES >> (31 - i),
+                                           (1u << i) - 1,
+                                           ALL_LANES << i,
+                                           i == 31 ? 0 : ALL_LANES << (i + 1)};
+        reg32(w, offset)[i] = values[s];
+    }
+}
+
+/* Everything a block can see is as at the start of any other one, so that its run depends on its number alone. */
+static void block_start(struct block *b, uint64_t number) {
+    const struct machine *m = b->machine;
+    const struct program *p = m->program;
+    const uint32_t *grid = m->launch->grid;
+    b->number = number;
+    b->id[0] = (uint32_t)(number % grid[0]);
+    b->id[1] = (uint32_t)(number / grid[0] % grid[1]);
+    b->id[2] = (uint32_t)(number / grid[0] / grid[1]);
+    b->steps = 0;
+    b->event_order = 0;
+    b->stopped = b->ends_grid = false;
+    memset(b->barriers, 0, sizeof b->barriers);
+    memset(b->shared, 0xff, b->poison + SHARED_POISON);
+    for (size_t i = 0; i < p->access_count; ++i) /* what a site knows of global memory holds for every block */
+        if (p->accesses[i].space == PTX_SHARED || p->accesses[i].space == PTX_REG)
+            b->sites[i] = (struct site_range){.lo = UINT64_MAX, .hi = 0, .host = b->shared};
+    for (uint32_t i = 0; i < m->warps; ++i) {
+        struct warp *w = &b->warps[i];
+        const uint32_t left = m->threads - i * LANES;
+        warp_start(w, left < LANES ? (1u << left) - 1 : ALL_LANES);
+        for (size_t k = 0; k < p->undefined_count; ++k)
+            splat(w, p->undefined[k], p->undefined_wide[k], UINT64_MAX);
+        memset(w->preds, 0, p->pred_count * sizeof *w->preds);
+        w->preds[PRED_TRUE] = ALL_LANES;
+        for (int s = 0; s < SPECIALS; ++s)
+            if (p->special[s])
+                fill_special(w, b, (enum special)s, p->special[s]);
+    }
+}
+
+static void lower_stop(struct machine *m, uint64_t block) {
+    uint64_t now = atomic_load(&m->stop_after);
+    while (block < now && !atomic_compare_exchange_weak(&m->stop_after, &now, block)) {
+    }
+}
+
+/* Runs blocks 0 .. count-1; *steps and the blocks' events and macs add up. */
+static void run_blocks(struct machine *m, struct block *blocks, int threads, uint64_t count, uint64_t *steps) {
+    uint64_t total = 0;
+    atomic_store(&m->stop_after, UINT64_MAX);
+#pragma omp parallel num_threads(threads) reduction(+ : total)
+    {
+        struct block *b = &blocks[omp_get_thread_num()];
+#pragma omp for schedule(dynamic)
+        for (uint64_t i = 0; i < count; ++i) {
+            if (i > atomic_load_explicit(&m->stop_after, memory_order_relaxed))
+                continue;
+            block_start(b, i);
+            block_run(b);
+            total += b->steps;
+            if (b->ends_grid)
+                lower_stop(m, i);
+        }
+    }
+    *steps = total;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool run_launch(struct machine *m, int threads, struct trace *t, struct error *e) {
+    const size_t sites = m->program->entry->instruction_count + 1;
+    struct block *blocks = must_calloc((size_t)threads, sizeof *blocks);
+    uint8_t **saved = save_regions(m, e);
+    bool ok = saved;
+    int opened = 0;
+    while (ok && opened < threads)
+        ok = block_open(&blocks[opened++], m, e);
+    if (ok) {
+        const double start = now();
+        run_blocks(m, blocks, threads, m->blocks, &t->warp_instructions);
+        const uint64_t last = atomic_load(&m->stop_after);
+        if (last != UINT64_MAX) {
+            restore_regions(m, saved);
+            for (int i = 0; i < threads; ++i) {
+                events_close(&blocks[i].events);
+                events_open(&blocks[i].events, sites);
+                blocks[i].macs = 0;
+            }
+            run_blocks(m, blocks, threads, last + 1, &t->warp_instructions);
+        }
+        t->seconds = now() - start;
+        struct event_table all;
+        events_open(&all, sites);
+        for (int i = 0; i < threads; ++i) {
+            events_merge(&all, &blocks[i].events);
+            t->macs += blocks[i].macs;
+        }
+        t->events = events_sorted(&all);
+        t->event_count = all.count;
+        events_close(&all);
+    }
+    for (int i = 0; i < opened; ++i)
+        block_close(&blocks[i]);
+    free(blocks);
+    for (size_t i = 0; saved && i < m->region_count; ++i)
+        free(saved[i]);
+    free(saved);
+    return ok;
+}
+
+/* --- the runner -------------------------------------------------------------------------------------------------- */
+
+static void fill_sites(struct trace *t, const struct ptx_module *module, const struct ptx_function *f) {
+    t->site_count = f->instruction_count;
+    t->sites = must_calloc(t->site_count, sizeof *t->sites);
+    for (size_t i = 0; i < t->site_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        const bool known = in->file >= 0 && (size_t)in->file < module->file_count;
+        const bool inlined = in->inlined_file >= 0 && (size_t)in->inlined_file < module->file_count;
+        t->sites[i] = (struct trace_site){.file = known ? module->files[in->file] : NULL,
+                                          .line = in->line,
+                                          .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
+                                          .inlined_line = in->inlined_line,
+                                          .ptx_line = in->ptx_line,
+                                          .text = in->text};
+    }
+}
+
+/* Block numbers in the cells are one too high while the machine runs. */
+static void finish_coverage(struct trace *t, const struct launch *l) {
+    for (size_t i = 0; i < t->buffer_count; ++i) {
+        struct buffer_coverage *c = &t->coverage[i];
+        for (size_t k = 0; c->cells && k < l->buffers[i].bytes / l->buffers[i].cell_bytes; ++k)
+            if (c->cells[k].first.block) {
+                --c->cells[k].first.block;
+                --c->cells[k].last.block;
+            }
+    }
+}
+
+static bool machine_run(const struct launch *l, struct trace *t, struct error *e) {
+    *t = (struct trace){0};
+    if (!launch_check(l, e))
+        return false;
+    const struct isa *isa = isa_choose(e);
+    struct program *p = isa ? decode(l, isa, e) : NULL;
+    if (!p)
+        return false;
+    struct machine *m = must_calloc(1, sizeof *m);
+    m->launch = l;
+    m->program = p;
+    m->threads = l->block[0] * l->block[1] * l->block[2];
+    m->warps = (m->threads + LANES - 1) / LANES;
+    m->budget = l->step_budget ? l->step_budget : LAUNCH_STEP_BUDGET;
+    m->blocks = (uint64_t)l->grid[0] * l->grid[1];
+    const bool few = !__builtin_mul_overflow(m->blocks, (uint64_t)l->grid[2], &m->blocks) && m->blocks <= most_blocks;
+    t->buffer_count = l->buffer_count;
+    t->coverage = must_calloc(l->buffer_count, sizeof *t->coverage);
+    uint64_t threads = l->threads > 0 ? (uint64_t)l->threads : (uint64_t)omp_get_max_threads();
+    threads = threads > MOST_THREADS ? MOST_THREADS : threads;
+    threads = threads > m->blocks ? m->blocks : threads;
+    m->parallel = threads > 1;
+    for (int i = 0; i < STORE_LOCKS; ++i)
+        atomic_flag_clear(&m->locks[i]);
+    open_ranges(m);
+    bool ok = few || fail(e, "a grid of %u x %u x %u blocks is more than the machine runs (%llu)", l->grid[0],
+                          l->grid[1], l->grid[2], (unsigned long long)most_blocks);
+    ok = ok && open_regions(m, t, e) && run_launch(m, (int)threads, t, e);
+    if (ok) {
+        t->has_coverage = true;
+        fill_sites(t, l->module, p->entry);
+        finish_coverage(t, l);
+    } else {
+        trace_free(t);
+    }
+    close_regions(m);
+    free(m->ranges);
+    free(m);
+    program_free(p);
+    return ok;
+}
+
+const struct runner runner_machine = {.name = "machine", .run = machine_run};

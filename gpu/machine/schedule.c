@@ -1,0 +1,78 @@
+/* The warps of a block: each runs until its next barrier, then the next one, in order. Which warp comes next is decided
+ * here alone. */
+#include "machine.h"
+
+static bool ready(const struct warp *w) {
+    return w->state == WARP_READY;
+}
+
+/* The warp to run after `last` (start: UINT32_MAX), or UINT32_MAX when none can go on. */
+static uint32_t next_warp(const struct block *b, uint32_t last) {
+    const uint32_t count = b->machine->warps;
+    for (uint32_t i = 1; i <= count; ++i) {
+        const uint32_t w = (uint32_t)(((uint64_t)last + i) % count);
+        if (ready(&b->warps[w]))
+            return w;
+    }
+    return UINT32_MAX;
+}
+
+static void release(struct block *b) {
+    uint32_t running = 0;
+    for (uint32_t i = 0; i < b->machine->warps; ++i)
+        running += b->warps[i].state != WARP_DONE;
+    for (unsigned id = 0; id < 16; ++id) {
+        struct barrier *bar = &b->barriers[id];
+        if (!bar->arrived || bar->arrived < (bar->expected ? bar->expected : running * LANES))
+            continue;
+        *bar = (struct barrier){0};
+        for (uint32_t i = 0; i < b->machine->warps; ++i)
+            if (b->warps[i].state == WARP_WAITING && b->warps[i].barrier == id)
+                b->warps[i].state = WARP_READY;
+    }
+}
+
+/* A warp counts as a whole, also when only some of its lanes come: that is an event, and the hardware's older rule
+ * (facts/ptx.md W-6) keeps the block going. imm: 1 = bar.arrive, which does not wait. a = barrier, b = threads or 0. */
+void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
+    const unsigned lane = (unsigned)__builtin_ctz(mask);
+    const unsigned id = reg32(w, r->a)[lane] & 15;
+    struct barrier *bar = &w->block->barriers[id];
+    if (mask != w->live) {
+        const struct event v = {.kind = EVENT_DIVERGENT_BARRIER, .buffer = -1, .plane = -1, .other_plane = -1};
+        event_at(w, r, lane, v);
+    }
+    bar->arrived += LANES;
+    if (r->b)
+        bar->expected = reg32(w, r->b)[lane];
+    if (r->imm == 1)
+        return;
+    w->barrier = id;
+    w->state = WARP_WAITING;
+}
+
+static void report_deadlock(struct block *b) {
+    for (uint32_t i = 0; i < b->machine->warps; ++i) {
+        struct warp *w = &b->warps[i];
+        if (w->state != WARP_WAITING)
+            continue;
+        const struct event v = {.kind = EVENT_DEADLOCK, .buffer = -1, .plane = -1, .other_plane = -1};
+        event_at(w, &b->machine->program->records[w->pc - 1], (unsigned)__builtin_ctz(w->live), v);
+    }
+    b->stopped = true;
+}
+
+void block_run(struct block *b) {
+    uint32_t w = b->machine->warps - 1;
+    while ((w = next_warp(b, w)) != UINT32_MAX) {
+        warp_run(&b->warps[w]);
+        if (b->stopped)
+            return;
+        release(b);
+    }
+    for (uint32_t i = 0; i < b->machine->warps; ++i)
+        if (b->warps[i].state == WARP_WAITING) {
+            report_deadlock(b);
+            return;
+        }
+}

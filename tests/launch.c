@@ -1,0 +1,156 @@
+/* What launch_check refuses. */
+#include "machine_run.h"
+
+struct fault { /* one field changed in a good launch, and what the message must say */
+    void (*make)(struct launch *l);
+    const char *says;
+};
+
+static struct launch_buffer buffers[2];
+static struct launch_arg args[3];
+static struct launch_plane plane[2];
+
+static struct launch good(const struct ptx_module *m) {
+    static uint8_t data[64];
+    buffers[0] = (struct launch_buffer){.name = "x", .role = BUFFER_IN, .bytes = 64, .cell_bytes = 4, .data = data};
+    buffers[1] = (struct launch_buffer){.name = "y", .role = BUFFER_OUT, .bytes = 64, .cell_bytes = 4, .data = data};
+    args[0] = (struct launch_arg){.buffer = 0, .bytes = 8};
+    args[1] = (struct launch_arg){.buffer = 1, .bytes = 8};
+    args[2] = (struct launch_arg){.buffer = -1, .value = 7, .bytes = 4};
+    plane[0] = (struct launch_plane){"a", 0, 512};
+    plane[1] = (struct launch_plane){"b", 512, 512};
+    return (struct launch){.module = m,
+                           .entry = "k",
+                           .grid = {1, 1, 1},
+                           .block = {64, 1, 1},
+                           .shared_bytes = 1024,
+                           .buffers = buffers,
+                           .buffer_count = 2,
+                           .args = args,
+                           .arg_count = 3,
+                           .planes = plane,
+                           .plane_count = 2};
+}
+
+#define FAULT(name, statement)                                                                                         \
+    static void name(struct launch *l) {                                                                               \
+        statement;                                                                                                     \
+    }
+FAULT(entry, l->entry = "nosuch")
+FAULT(grid_zero, l->grid[1] = 0)
+FAULT(grid_x, l->grid[0] = 0x80000000u)
+FAULT(grid_y, l->grid[1] = 65536)
+FAULT(block_zero, l->block[2] = 0)
+FAULT(block_z, l->block[2] = 65)
+FAULT(block_many, l->block[0] = 64; l->block[1] = 32)
+FAULT(block_maxntid, l->block[0] = 129)
+FAULT(few_args, l->arg_count = 2)
+FAULT(wide_arg, l->args[2].bytes = 8)
+FAULT(odd_arg, l->args[2].bytes = 3)
+FAULT(no_buffer, l->args[1].buffer = 2)
+FAULT(narrow_buffer, l->args[2].buffer = 0)
+FAULT(no_data, l->buffers[0].data = NULL)
+FAULT(cells, l->buffers[1].cell_bytes = 5)
+FAULT(no_cells, l->buffers[1].cell_bytes = 0)
+FAULT(shared, l->shared_bytes = 227 * 1024)
+FAULT(shared_huge, l->shared_bytes = SIZE_MAX - 4)
+FAULT(gap, l->planes = (plane[1].offset = 516, plane))
+FAULT(overlap, l->planes = (plane[1].offset = 508, plane))
+FAULT(short_planes, l->planes = (plane[1].bytes = 508, plane))
+FAULT(long_planes, l->planes = (plane[1].bytes = 516, plane))
+FAULT(endless_plane, l->planes = (plane[1].bytes = SIZE_MAX - 100, plane))
+FAULT(empty_plane, l->planes = (plane[1].bytes = 0, plane))
+
+Test(launch, refusals) {
+    static const char text[] = ".version 9.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 fixed[64];\n"
+                               ".visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n)\n.maxntid 64, 2, 1\n"
+                               "{\nret;\n}\n.visible .entry r() .reqntid 32, 2, 1 {\nret;\n}\n";
+    static const struct fault faults[] = {{entry, "no entry nosuch"},
+                                          {grid_zero, "grid.y is 0"},
+                                          {grid_x, "grid.x is 2147483648"},
+                                          {grid_y, "grid.y is 65536"},
+                                          {block_zero, "block.z is 0"},
+                                          {block_z, "block.z is 65"},
+                                          {block_many, "2048 threads"},
+                                          {block_maxntid, ".maxntid"},
+                                          {few_args, "3 parameters"},
+                                          {wide_arg, "argument 2"},
+                                          {odd_arg, "argument 2"},
+                                          {no_buffer, "buffer 2 of 2"},
+                                          {narrow_buffer, "must have 8 bytes"},
+                                          {no_data, "has no data"},
+                                          {cells, "cells of 5 bytes"},
+                                          {no_cells, "cells of 0 bytes"},
+                                          {shared, "227 KiB"},
+                                          {shared_huge, "227 KiB"},
+                                          {gap, "plane b starts at byte 516"},
+                                          {overlap, "plane b starts at byte 508"},
+                                          {short_planes, "end at byte 1020"},
+                                          {long_planes, "plane b has 516"},
+                                          {endless_plane, "plane b has"},
+                                          {empty_plane, "plane b has 0"}};
+    struct error e = {""};
+    struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+    cr_assert(m, "%s", e.text);
+    struct launch l = good(m);
+    struct trace t;
+    cr_assert(launch_check(&l, &e), "a good launch is refused: %s", e.text);
+    cr_assert(runner_machine.run(&l, &t, &e), "a good launch does not run: %s", e.text);
+    trace_free(&t);
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; ++k) {
+        l = good(m);
+        faults[k].make(&l);
+        e.text[0] = 0;
+        cr_assert(!launch_check(&l, &e), "fault %zu (%s) passes", k, faults[k].says);
+        cr_assert(strstr(e.text, faults[k].says), "fault %zu: no \"%s\" in: %s", k, faults[k].says, e.text);
+        cr_assert(!runner_machine.run(&l, &t, &e), "fault %zu runs", k);
+        cr_assert(!t.events && !t.coverage && !t.sites, "fault %zu leaves a trace", k);
+    }
+    l = good(m);
+    l.entry = "r";
+    l.arg_count = 0;
+    l.block[0] = 32;
+    cr_assert(!launch_check(&l, &e) && strstr(e.text, "block.y is 1"), "reqntid: %s", e.text);
+    l.block[1] = 2;
+    cr_assert(launch_check(&l, &e), "reqntid met: %s", e.text);
+    ptx_free(m);
+}
+
+/* Parameters lie as in C, and scalars of every size arrive. */
+Test(launch, parameters) {
+    static const char text[] =
+        ".version 9.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u8 a, .param .u16 b, .param .u32 c, .param .u64 y, .param .s16 d, .param .f32 "
+        "e)\n{\n"
+        ".reg .b64 %rd<4>;\n.reg .b32 %r<9>;\n.reg .b16 %h<4>;\n.reg .f32 %f<2>;\nld.param.u64 %rd1, [y];\n"
+        "ld.param.u8 %r1, [a];\nld.param.u16 %h1, [b];\ncvt.u32.u16 %r2, %h1;\nld.param.u32 %r3, [c];\n"
+        "ld.param.s16 %r4, [d];\nld.param.f32 %f1, [e];\nld.param.u16 %r5, [c+2];\n"
+        "st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};\nst.global.f32 [%rd1+16], %f1;\n"
+        "st.global.u32 [%rd1+20], %r5;\nret;\n}\n";
+    struct error e = {""};
+    struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+    cr_assert(m, "%s", e.text);
+    uint32_t out[6] = {0};
+    struct launch_buffer y = {
+        .name = "y", .role = BUFFER_OUT, .bytes = sizeof out, .cell_bytes = 4, .data = (uint8_t *)out};
+    struct launch_arg a[6] = {
+        {.buffer = -1, .value = 0xfa, .bytes = 1},       {.buffer = -1, .value = 0xfedc, .bytes = 2},
+        {.buffer = -1, .value = 0x89abcdef, .bytes = 4}, {.buffer = 0, .bytes = 8},
+        {.buffer = -1, .value = 0x8001, .bytes = 2},     {.buffer = -1, .value = 0x3fc00000, .bytes = 4}};
+    struct launch l = {.module = m,
+                       .entry = "k",
+                       .grid = {1, 1, 1},
+                       .block = {1, 1, 1},
+                       .buffers = &y,
+                       .buffer_count = 1,
+                       .args = a,
+                       .arg_count = 6,
+                       .threads = 1};
+    struct trace t;
+    cr_assert(runner_machine.run(&l, &t, &e), "%s", e.text);
+    const uint32_t want[6] = {0xfa, 0xfedc, 0x89abcdef, 0xffff8001, 0x3fc00000, 0x89ab};
+    for (int i = 0; i < 6; ++i)
+        cr_assert(out[i] == want[i], "value %d: want %x got %x", i, want[i], out[i]);
+    trace_free(&t);
+    ptx_free(m);
+}
