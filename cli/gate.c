@@ -4,9 +4,8 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "judge_exit.h"
+#include "judging.h"
 #include "plant.h"
-#include <getopt.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +28,8 @@ static const char usage[] =
     "exit: 0 all passed, 1 a kernel is wrong, 2 input or usage error, 3 nothing ran\n";
 
 struct options {
-    const char *plant, *json;
-    bool stats;
-    int threads;
+    struct judging judging;
+    const char *plant;
     const char *const *patterns;
     size_t pattern_count;
 };
@@ -162,7 +160,7 @@ static void run_cases(struct gate *g, const struct options *o) {
     }
     g->outcomes = must_calloc(n + g->list.model_count, sizeof *g->outcomes);
     g->outcome_count = n;
-    const int outer = (size_t)o->threads < n ? o->threads : (int)n, inner = o->threads / outer;
+    const int outer = (size_t)o->judging.threads < n ? o->judging.threads : (int)n, inner = o->judging.threads / outer;
     const bool progress = isatty(STDERR_FILENO);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
     for (size_t i = 0; i < n; ++i) {
@@ -218,17 +216,17 @@ static int gate(const struct options *o) {
         if (o->pattern_count == 0) {
             add_skips(&g);
         }
-        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->threads);
+        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
         terminal_failures(stdout, g.outcomes, g.outcome_count, 4, 8);
         if (g.plant.name != NULL) {
             report_plant(&g);
         }
-        if (o->stats) {
+        if (o->judging.stats) {
             printf("\n");
             terminal_stats(stdout, &t);
         }
-        good = o->json == NULL || json_write(o->json, g.outcomes, g.outcome_count, &t, &e);
+        good = o->judging.json == NULL || json_write(o->judging.json, g.outcomes, g.outcome_count, &t, &e);
         code = good ? exit_code_of(g.outcomes, g.outcome_count) : EXIT_INPUT;
         printf("\n");
         terminal_last_line(stdout, &t);
@@ -242,42 +240,18 @@ static int gate(const struct options *o) {
 }
 
 int gate_main(int argc, char **argv) {
-    enum { PLANT = 256, RUNNER, JSON, STATS };
-    static const struct option longs[] = {{"plant", required_argument, NULL, PLANT},
-                                          {"runner", required_argument, NULL, RUNNER},
-                                          {"json", required_argument, NULL, JSON},
-                                          {"stats", no_argument, NULL, STATS},
-                                          {"threads", required_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    struct options o = {.threads = omp_get_max_threads()};
+    enum { PLANT = 256 };
+    static const struct option longs[] = {{"plant", required_argument, NULL, PLANT}, JUDGING_LONG_OPTIONS};
+    struct options o = {.judging = {.threads = omp_get_max_threads()}};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
-        switch (c) {
-        case PLANT:
+        if (c == PLANT) {
             o.plant = optarg;
-            break;
-        case RUNNER:
-            if (strcmp(optarg, "machine") != 0) {
-                return usage_error("gate", "unknown runner '%s': this build has machine", optarg);
-            }
-            break;
-        case JSON:
-            o.json = optarg;
-            break;
-        case STATS:
-            o.stats = true;
-            break;
-        case 'j':
-            if (!parse_threads(optarg, &o.threads)) {
-                return usage_error("gate", "-j %s: want a number of threads, 1 to 1024", optarg);
-            }
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_PASSED;
-        default:
-            return option_error("gate", argc, argv, c);
+            continue;
+        }
+        const int code = judging_option("gate", usage, argc, argv, c, &o.judging);
+        if (code >= 0) {
+            return code;
         }
     }
     o.patterns = (const char *const *)(argv + optind);

@@ -3,9 +3,8 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "judge_exit.h"
+#include "judging.h"
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <omp.h>
 #include <stdio.h>
@@ -38,9 +37,7 @@ struct options {
     bool one_class;
     enum data_class class;
     uint64_t seed;
-    const char *json;
-    bool stats;
-    int threads;
+    struct judging judging;
 };
 
 /* NAME=VALUE: a name as expressions spell it, and a strict integer. */
@@ -115,8 +112,12 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
                         const struct options *o, struct outcome *outcomes, size_t *count, struct error *e) {
     const struct contract *c = s->contract != NULL ? contract_named(s->contract) : NULL;
     char *options = rerun_options(o);
-    struct trial t = {
-        .spec = s, .module = m, .runner = &runner_machine, .shape = shape, .seed = o->seed, .threads = o->threads};
+    struct trial t = {.spec = s,
+                      .module = m,
+                      .runner = &runner_machine,
+                      .shape = shape,
+                      .seed = o->seed,
+                      .threads = o->judging.threads};
     bool good = true;
     *count = 0;
     if (c == NULL) {
@@ -191,7 +192,7 @@ static int run(const char *path, const struct options *o) {
         good = good && run_classes(s, m, &shape, o, outcomes, &count, &e);
     }
     if (good) {
-        struct totals t = totals_of(outcomes, count, omp_get_wtime() - start, o->threads);
+        struct totals t = totals_of(outcomes, count, omp_get_wtime() - start, o->judging.threads);
         terminal_failures(stdout, outcomes, count, DATA_CLASSES, 0);
         for (size_t i = 0; i < count; ++i) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {
@@ -199,10 +200,10 @@ static int run(const char *path, const struct options *o) {
                        outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)");
             }
         }
-        if (o->stats) {
+        if (o->judging.stats) {
             terminal_stats(stdout, &t);
         }
-        good = o->json == NULL || json_write(o->json, outcomes, count, &t, &e);
+        good = o->judging.json == NULL || json_write(o->judging.json, outcomes, count, &t, &e);
         terminal_last_line(stdout, &t);
         code = good ? exit_code_of(outcomes, count) : EXIT_INPUT;
     }
@@ -220,70 +221,43 @@ static int run(const char *path, const struct options *o) {
     return code;
 }
 
+/* --data: one class instead of all generated ones. */
+static bool parse_class(const char *text, struct options *o) {
+    for (int k = 0; k < DATA_REAL; ++k) {
+        if (strcmp(text, data_class_names[k]) == 0) {
+            o->one_class = true;
+            o->class = (enum data_class)k;
+            return true;
+        }
+    }
+    return false;
+}
+
 int run_main(int argc, char **argv) {
-    enum { SET = 256, DATA, SEED, RUNNER, JSON, STATS };
+    enum { SET = 256, DATA, SEED };
     static const struct option longs[] = {{"set", required_argument, NULL, SET},
                                           {"data", required_argument, NULL, DATA},
                                           {"seed", required_argument, NULL, SEED},
-                                          {"runner", required_argument, NULL, RUNNER},
-                                          {"json", required_argument, NULL, JSON},
-                                          {"stats", no_argument, NULL, STATS},
-                                          {"threads", required_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    struct options o = {.seed = 1, .threads = omp_get_max_threads()};
+                                          JUDGING_LONG_OPTIONS};
+    struct options o = {.seed = 1, .judging = {.threads = omp_get_max_threads()}};
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         int64_t seed;
-        switch (c) {
-        case SET:
-            if (!parse_set(optarg, &o)) {
-                code = usage_error("run", "--set %s: want NAME=INTEGER, each name once", optarg);
-            }
-            break;
-        case DATA:
-            o.one_class = false;
-            for (int k = 0; k < DATA_REAL; ++k) {
-                if (strcmp(optarg, data_class_names[k]) == 0) {
-                    o.one_class = true;
-                    o.class = (enum data_class)k;
-                }
-            }
-            if (!o.one_class) {
-                code = usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);
-            }
-            break;
-        case SEED:
+        if (c == SET) {
+            code =
+                parse_set(optarg, &o) ? -1 : usage_error("run", "--set %s: want NAME=INTEGER, each name once", optarg);
+        } else if (c == DATA) {
+            code =
+                parse_class(optarg, &o) ? -1 : usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);
+        } else if (c == SEED) {
             if (yaml_parse_integer(optarg, &seed) != NULL || seed < 0) {
                 code = usage_error("run", "--seed %s: want an integer of at least 0", optarg);
             } else {
                 o.seed = (uint64_t)seed;
             }
-            break;
-        case RUNNER:
-            if (strcmp(optarg, "machine") != 0) {
-                code = usage_error("run", "unknown runner '%s': this build has machine", optarg);
-            }
-            break;
-        case JSON:
-            o.json = optarg;
-            break;
-        case STATS:
-            o.stats = true;
-            break;
-        case 'j':
-            if (!parse_threads(optarg, &o.threads)) {
-                code = usage_error("run", "-j %s: want a number of threads, 1 to 1024", optarg);
-            }
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            code = EXIT_PASSED;
-            break;
-        default:
-            code = option_error("run", argc, argv, c);
-            break;
+        } else {
+            code = judging_option("run", usage, argc, argv, c, &o.judging);
         }
     }
     if (code < 0) {

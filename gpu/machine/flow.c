@@ -187,12 +187,21 @@ static void note_writes(const struct ptx_operand *o, uint64_t *writes) {
         note_writes(&o->elements[i], writes);
 }
 
+enum { MOST_SET_WORDS = 1 << 24 }; /* of one kind of set: 128 MiB */
+
 /* Liveness per lane: a guarded write may not happen, so it ends no register's life. */
 bool *flow_undefined(const struct ptx_function *f) {
     bool *undefined = must_calloc(f->register_count, sizeof *undefined);
     bool *leaders = find_leaders(f);
     struct graph g = open_graph(f, leaders);
     const size_t words = (f->register_count + 63) / 64;
+    if (words &&
+        g.count > MOST_SET_WORDS / words) { /* then every register is given its poison: the same, only slower */
+        memset(undefined, true, f->register_count);
+        free(leaders);
+        close_graph(&g);
+        return undefined;
+    }
     uint64_t *memory = must_calloc(3 * (g.count + 1) * words, sizeof *memory);
     struct sets *sets = must_calloc(g.count + 1, sizeof *sets);
     for (size_t b = 0; b <= g.count; ++b)

@@ -1,5 +1,31 @@
-#include "judge_exit.h"
+#include "judging.h"
 #include "command.h"
+#include <stdio.h>
+#include <string.h>
+
+int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
+    switch (result) {
+    case JUDGING_RUNNER:
+        return strcmp(optarg, "machine") == 0
+                   ? -1
+                   : usage_error(command, "unknown runner '%s': this build has machine", optarg);
+    case JUDGING_JSON:
+        j->json = optarg;
+        return j->json[0] != 0 ? -1 : usage_error(command, "--json: want the name of a file");
+    case JUDGING_STATS:
+        j->stats = true;
+        return -1;
+    case 'j':
+        return parse_threads(optarg, &j->threads)
+                   ? -1
+                   : usage_error(command, "-j %s: want a number of threads, 1 to 1024", optarg);
+    case 'h':
+        fputs(usage, stdout);
+        return EXIT_PASSED;
+    default:
+        return option_error(command, argc, argv, result);
+    }
+}
 
 struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads) {
     struct totals t = {.wall_seconds = wall_seconds, .threads = threads};

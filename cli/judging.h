@@ -1,0 +1,32 @@
+/* What `gate` and `run` share: options, counts and the exit code (design.md 8). */
+#ifndef CLI_JUDGING_H
+#define CLI_JUDGING_H
+
+#include "../reports/json.h"
+#include <getopt.h>
+
+struct judging {
+    const char *json; /* file to write, or NULL */
+    bool stats;
+    int threads;
+};
+
+/* Values of getopt_long for the shared options, and their rows of its table; `j` and `h` are short options as well. */
+enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS };
+#define JUDGING_LONG_OPTIONS                                                                                           \
+    {"runner", required_argument, NULL, JUDGING_RUNNER}, {"json", required_argument, NULL, JUDGING_JSON},              \
+        {"stats", no_argument, NULL, JUDGING_STATS}, {"threads", required_argument, NULL, 'j'},                        \
+        {"help", no_argument, NULL, 'h'}, {                                                                            \
+        NULL, 0, NULL, 0                                                                                               \
+    }
+
+/* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
+int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
+
+/* Passed, failed (any finding), skipped, and the sums of what ran. */
+struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads);
+
+/* 1 when a kernel is wrong, else 2 when an input is, else 0 when something passed, else 3. */
+int exit_code_of(const struct outcome *outcomes, size_t count);
+
+#endif
