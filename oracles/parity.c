@@ -4,71 +4,17 @@
 #include "../ref/half.h"
 #include "oracle.h"
 #include "pattern.h"
+#include "probe.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBE_LIMIT 4096 /* rows or tokens beyond this are not compared with each other */
-
-/* A matrix result for the probe: cell (i, j) of want and got, n0 x n1. */
+/* A matrix result: cell (i, j) of want and got, n0 x n1. */
 struct matrix {
     const uint8_t *want, *got;
     size_t n0, n1, cell_bytes;
 };
-
-static bool cell_equal(const struct matrix *m, size_t i, size_t j, size_t wi, size_t wj) {
-    return memcmp(m->got + (i * m->n1 + j) * m->cell_bytes, m->want + (wi * m->n1 + wj) * m->cell_bytes,
-                  m->cell_bytes) == 0;
-}
-
-/* Row (or token, when transposed) `index` of got equals row `other` of want in every cell. */
-static bool line_equal(const struct matrix *m, bool rows, size_t index, size_t other) {
-    const size_t n = rows ? m->n0 : m->n1;
-    for (size_t k = 0; k < n; ++k) {
-        if (rows ? !cell_equal(m, k, index, k, other) : !cell_equal(m, index, k, other, k)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* "result[t][j] holds row j mod 16 (want j)": which wrong rows (tokens) hold another's values. NULL: none or few. */
-static char *probe_lines(const struct matrix *m, const uint8_t *wrong, bool rows) {
-    const size_t n = rows ? m->n1 : m->n0, depth = rows ? m->n0 : m->n1;
-    const char *name = rows ? "row" : "token", *letter = rows ? "j" : "t";
-    if (n < 2 || n > PROBE_LIMIT) {
-        return NULL;
-    }
-    size_t *from = must_calloc(n, sizeof *from), *to = must_calloc(n, sizeof *to);
-    size_t wrong_lines = 0, matched = 0;
-    for (size_t i = 0; i < n; ++i) {
-        bool bad = false;
-        for (size_t k = 0; k < depth && !bad; ++k) {
-            bad = wrong[rows ? k * m->n1 + i : i * m->n1 + k];
-        }
-        wrong_lines += bad;
-        for (size_t other = 0; bad && other < n; ++other) {
-            if (other != i && line_equal(m, rows, i, other)) {
-                from[matched] = i;
-                to[matched++] = other;
-                break;
-            }
-        }
-    }
-    char *text = NULL;
-    if (matched > 0 && 2 * matched >= wrong_lines) {
-        char *rule = pattern_rule(from, to, matched, letter);
-        text = rule != NULL
-                   ? must_format("result[t][j] holds the value of %s %s (want %s %s)", name, rule, name, letter)
-                   : must_format("%zu of %zu wrong %ss hold another %s's values: %s %zu those of %zu", matched,
-                                 wrong_lines, name, name, name, from[0], to[0]);
-        free(rule);
-    }
-    free(from);
-    free(to);
-    return text;
-}
 
 /* Distance in units of the last place: floats ordered as integers. */
 static uint64_t ulps(uint32_t a, uint32_t b) {
@@ -165,8 +111,7 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
         free(size);
     }
     if (matrix) {
-        char *probe = probe_lines(&m, wrong, true);
-        probe = probe != NULL ? probe : probe_lines(&m, wrong, false);
+        char *probe = probe_matrix(e, buffer, wrong);
         if (probe != NULL) {
             finding_line(f, "probe", "%s", probe);
             free(probe);

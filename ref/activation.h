@@ -5,9 +5,10 @@
 #include <stddef.h>
 
 struct activation_format {
-    const char *name;                                  /* "pad40" */
-    size_t block_values;                               /* 32 */
-    size_t block_bytes;                                /* 40 */
+    const char *name;             /* "pad40" */
+    size_t block_values;          /* 32 */
+    size_t block_bytes;           /* 40 */
+    size_t codes_at, codes_bytes; /* where the elements' own bits lie; the rest of the block is scales and sums */
     void (*quantize)(const float *in, void *block);    /* in: (block_values); the format's file states every rounding */
     void (*dequantize)(const void *block, float *out); /* out: (block_values) */
 };

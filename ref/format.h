@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 struct block_format {
-    const char *name;    /* as ggml spells it: "q4_K" */
-    uint32_t gguf_type;  /* number of the type in a GGUF tensor header */
-    size_t block_values; /* values in a block */
-    size_t block_bytes;  /* bytes of a block */
+    const char *name;             /* as ggml spells it: "q4_K" */
+    uint32_t gguf_type;           /* number of the type in a GGUF tensor header */
+    size_t block_values;          /* values in a block */
+    size_t block_bytes;           /* bytes of a block */
+    size_t codes_at, codes_bytes; /* where the elements' own bits lie in a block; the rest of it is scales. 0, 0: all */
     /* out[0 .. block_values-1] = the values of one block, each rounded to f32 once per operation as the format's
      * file states. block needs no alignment. */
     void (*dequantize)(const void *block, float *out);

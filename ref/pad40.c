@@ -73,6 +73,8 @@ const struct activation_format activation_pad40 = {
     .name = "pad40",
     .block_values = PAD40_VALUES,
     .block_bytes = PAD40_BYTES,
+    .codes_at = offsetof(struct block_pad40, q),
+    .codes_bytes = sizeof((struct block_pad40 *)0)->q,
     .quantize = quantize,
     .dequantize = dequantize,
 };

@@ -234,6 +234,8 @@ const struct block_format format_q4_k = {
     .gguf_type = 12,
     .block_values = Q4_K_VALUES,
     .block_bytes = Q4_K_BYTES,
+    .codes_at = offsetof(struct block_q4_k, qs),
+    .codes_bytes = sizeof((struct block_q4_k *)0)->qs,
     .dequantize = dequantize,
     .quantize = quantize,
 };

@@ -52,6 +52,8 @@ const struct block_format format_q8_0 = {
     .gguf_type = 8,
     .block_values = VALUES,
     .block_bytes = sizeof(struct block_q8_0),
+    .codes_at = offsetof(struct block_q8_0, q),
+    .codes_bytes = sizeof((struct block_q8_0 *)0)->q,
     .dequantize = dequantize,
     .quantize = quantize,
 };
