@@ -411,3 +411,34 @@ Test(machine_memory, initial_values) {
     trace_free(&t);
     ptx_free(m);
 }
+
+/* Block b reads the cell that block b - 1 stores: open on hardware, here as if the blocks had run in order. */
+Test(machine_memory, reads_of_other_blocks_do_not_depend_on_threads) {
+    enum { BLOCKS = 200 };
+    for (int threads = 1; threads <= 7; threads += 3) {
+        uint32_t out[BLOCKS];
+        for (int i = 0; i < BLOCKS; ++i)
+            out[i] = 1000;
+        struct launch_buffer b = {
+            .name = "out", .role = BUFFER_INOUT, .bytes = sizeof out, .cell_bytes = 4, .data = (uint8_t *)out};
+        const struct machine_test t = {
+            .body = "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+                    "add.s64 %rd3, %rd1, %rd2;\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r1, 0;\n"
+                    "@!%p1 ld.global.u32 %r2, [%rd3+-4];\nadd.u32 %r2, %r2, 1;\n"
+                    "st.global.u32 [%rd3], %r2;\nret;",
+            .buffers = &b,
+            .buffer_count = 1,
+            .grid = {BLOCKS},
+            .block = {1},
+            .threads = threads};
+        struct ptx_module *module;
+        struct trace trace;
+        struct error e;
+        cr_assert(machine_try(&t, &module, &trace, &e), "%s", e.text);
+        cr_assert(trace.event_count == 0, "%zu events", trace.event_count);
+        for (uint32_t i = 0; i < BLOCKS; ++i)
+            cr_assert(out[i] == i + 1, "%d threads: block %u stored %u", threads, i, out[i]);
+        trace_free(&trace);
+        ptx_free(module);
+    }
+}

@@ -108,6 +108,13 @@ struct program {
 #define BUFFER_HALF   ((uint64_t)1 << (BUFFER_SHIFT - 1))
 #define SHARED_WINDOW ((uint64_t)1 << 62) /* generic address of shared byte 0 */
 
+/* Which blocks came by one piece of a writable region. A piece that one block reads and another writes makes the launch
+ * depend on the order of its blocks. */
+struct traffic {
+    uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
+    bool read, written;
+};
+
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
     uint64_t base;
     size_t bytes;
@@ -116,6 +123,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     int buffer; /* of the launch, or -1 */
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
+    struct traffic *traffic;          /* (bytes / lock_bytes + 1), guarded by the same locks; NULL on one CPU thread */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
 };

@@ -96,8 +96,9 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
     } else {
-        b->sites[r->c] =
-            (struct site_range){.lo = g->base, .hi = g->base + g->bytes, .host = g->data, .range = (int32_t)index};
+        if (store || !g->traffic) /* loads that must be noted have no fast path */
+            b->sites[r->c] =
+                (struct site_range){.lo = g->base, .hi = g->base + g->bytes, .host = g->data, .range = (int32_t)index};
         return (struct spot){.host = g->data + offset, .region = g, .offset = (size_t)offset};
     }
     event_at(w, r, lane, v);
@@ -168,12 +169,26 @@ static void store_any(struct region *g, size_t offset, const uint8_t *value, siz
         }
 }
 
+static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
+    struct traffic *t = &g->traffic[offset / g->lock_bytes];
+    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
+    t->high = block > t->high ? (uint32_t)block : t->high;
+    t->read |= !store;
+    t->written |= store;
+}
+
+static void take(atomic_flag *lock) {
+    while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
+    }
+}
+
 static inline void store_counted(struct machine *m, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
                                  const struct cell_writer *me) {
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
-    if (lock)
-        while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
-        }
+    if (lock) {
+        take(lock);
+        note_traffic(g, offset, me->block, true);
+    }
     if (bytes != 4 || !store_first(g, offset, value, me))
         store_any(g, offset, value, bytes, me);
     if (lock)
@@ -207,6 +222,14 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
             continue;
         }
         const uint8_t *from = spot.host ? spot.host : poison_bytes;
+        uint8_t copy[32];
+        if (spot.region && spot.region->traffic) { /* other blocks may be writing here */
+            atomic_flag *lock = lock_of(w->block->machine, spot.region, spot.offset);
+            take(lock);
+            note_traffic(spot.region, spot.offset, w->block->number + 1, false);
+            from = memcpy(copy, spot.host, x->bytes);
+            atomic_flag_clear_explicit(lock, memory_order_release);
+        }
         for (unsigned e = 0; e < x->elements; ++e) {
             uint64_t v = 0;
             memcpy(&v, from + e * x->element_bytes, x->element_bytes);

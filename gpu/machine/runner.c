@@ -2,7 +2,8 @@
  *
  * Blocks run in parallel, each on one CPU thread, and nothing in the result depends on how they are spread: coverage
  * and events merge by block number, and of two blocks that store to one byte the higher one wins, as if the blocks had
- * run in order. (What a block reads of another block's stores in the same launch is open, as on hardware.)
+ * run in order. What a block reads of another block's stores in the same launch is open on hardware; here the launch is
+ * then run once more, one block after the other.
  *
  * A trap, or a block past its step budget, ends the grid: blocks above the lowest one that did so do not count. Which
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
@@ -19,7 +20,7 @@ static const uint64_t most_blocks = UINT32_MAX - 1; /* region.winner counts them
 
 /* --- regions: buffers of the launch, then .global and .const variables of the module ---------------------------- */
 
-static bool open_region(struct region *g, struct buffer_coverage *c, struct error *e, const char *name) {
+static bool open_region(struct region *g, struct buffer_coverage *c, bool parallel, struct error *e, const char *name) {
     if (!g->writable)
         return true;
     size_t bytes;
@@ -32,7 +33,9 @@ static bool open_region(struct region *g, struct buffer_coverage *c, struct erro
         c->stores = calloc(g->bytes + 1, 1);
         c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
     }
-    if (!g->winner || (c && (!c->stores || !c->cells)))
+    if (parallel)
+        g->traffic = calloc(g->bytes / g->lock_bytes + 1, sizeof *g->traffic);
+    if (!g->winner || (parallel && !g->traffic) || (c && (!c->stores || !c->cells)))
         return fail(e, "no memory to watch the %zu bytes of buffer %.200s", g->bytes, name);
     return true;
 }
@@ -50,7 +53,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .writable = b->role != BUFFER_IN,
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes};
-        if (!open_region(g, &t->coverage[i], e, b->name ? b->name : ""))
+        if (!open_region(g, &t->coverage[i], m->parallel, e, b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -68,7 +71,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
         if (v->initial)
             memcpy(g->data, v->initial, v->bytes);
-        if (!open_region(g, NULL, e, v->name))
+        if (!open_region(g, NULL, m->parallel, e, v->name))
             return false;
     }
     return true;
@@ -77,6 +80,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
 static void close_regions(struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         free(m->regions[i].winner);
+        free(m->regions[i].traffic);
         if (m->regions[i].buffer < 0)
             free(m->regions[i].data);
     }
@@ -110,6 +114,8 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
             continue;
         memcpy(g->data, saved[i], g->bytes);
         memset(g->winner, 0, g->bytes * sizeof *g->winner);
+        if (g->traffic)
+            memset(g->traffic, 0, (g->bytes / g->lock_bytes + 1) * sizeof *g->traffic);
         if (g->coverage) {
             memset(g->coverage->stores, 0, g->bytes);
             memset(g->coverage->cells, 0, g->bytes / g->cell_bytes * sizeof *g->coverage->cells);
@@ -271,8 +277,42 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Some block read what another wrote: bytes, addresses and branches may depend on which came first. */
+static bool blocks_met(const struct machine *m) {
+    for (size_t i = 0; i < m->region_count; ++i) {
+        const struct region *g = &m->regions[i];
+        for (size_t k = 0; g->traffic && k <= g->bytes / g->lock_bytes; ++k)
+            if (g->traffic[k].read && g->traffic[k].written && g->traffic[k].low != g->traffic[k].high)
+                return true;
+    }
+    return false;
+}
+
+/* Everything is as before the launch. */
+static void start_over(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved) {
+    restore_regions(m, saved);
+    for (int i = 0; i < threads; ++i) {
+        events_close(&blocks[i].events);
+        events_open(&blocks[i].events, m->program->entry->instruction_count + 1);
+        blocks[i].macs = 0;
+    }
+}
+
+/* All blocks, again where the first pass may depend on how they were spread over the threads (see the head). */
+static void run_passes(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved, uint64_t *steps) {
+    run_blocks(m, blocks, threads, m->blocks, steps);
+    const uint64_t last = atomic_load(&m->stop_after);
+    if (last != UINT64_MAX && !blocks_met(m)) {
+        start_over(m, blocks, threads, saved);
+        run_blocks(m, blocks, threads, last + 1, steps);
+    }
+    if (blocks_met(m)) {
+        start_over(m, blocks, threads, saved);
+        run_blocks(m, blocks, 1, m->blocks, steps);
+    }
+}
+
 static bool run_launch(struct machine *m, int threads, struct trace *t, struct error *e) {
-    const size_t sites = m->program->entry->instruction_count + 1;
     struct block *blocks = must_calloc((size_t)threads, sizeof *blocks);
     uint8_t **saved = save_regions(m, e);
     bool ok = saved;
@@ -281,20 +321,10 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         ok = block_open(&blocks[opened++], m, e);
     if (ok) {
         const double start = now();
-        run_blocks(m, blocks, threads, m->blocks, &t->warp_instructions);
-        const uint64_t last = atomic_load(&m->stop_after);
-        if (last != UINT64_MAX) {
-            restore_regions(m, saved);
-            for (int i = 0; i < threads; ++i) {
-                events_close(&blocks[i].events);
-                events_open(&blocks[i].events, sites);
-                blocks[i].macs = 0;
-            }
-            run_blocks(m, blocks, threads, last + 1, &t->warp_instructions);
-        }
+        run_passes(m, blocks, threads, saved, &t->warp_instructions);
         t->seconds = now() - start;
         struct event_table all;
-        events_open(&all, sites);
+        events_open(&all, m->program->entry->instruction_count + 1);
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
