@@ -22,6 +22,12 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 /* The same for getopt_long's '?' and ':' results: names the option as typed. */
 int option_error(const char *command, int argc, char **argv, int result);
 
+/* Flushes stdout, before something is said on stderr: the two may go to one place. */
+void flush_output(void);
+/* Closes stdout after a command. Returns the command's exit code, or EXIT_INPUT after a message when some output did
+ * not get to where it should: a report that is lost is no pass. */
+int close_output(int code);
+
 /* The project's folder, which holds gpu/kernels and fixtures: $WARPPROOF_ROOT, else the parent of the folder that the
  * binary is in, else the current folder. Free with free(); NULL with the reason in e. */
 char *project_root(struct error *e);

@@ -34,6 +34,27 @@ int option_error(const char *command, int argc, char **argv, int result) {
     return usage_error(command, "unknown or ambiguous option '%s' (see warpproof %s --help)", typed, command);
 }
 
+static int lost_because; /* errno of the first flush that failed */
+
+void flush_output(void) {
+    if (fflush(stdout) != 0 && lost_because == 0) {
+        lost_because = errno;
+    }
+}
+
+int close_output(int code) {
+    flush_output();
+    const bool lost = ferror(stdout) != 0;
+    if (fclose(stdout) != 0 && lost_because == 0) {
+        lost_because = errno;
+    }
+    if (!lost && lost_because == 0) {
+        return code;
+    }
+    fprintf(stderr, "warpproof: cannot write the output: %s\n", strerror(lost_because != 0 ? lost_because : EIO));
+    return EXIT_INPUT;
+}
+
 static bool is_root(const char *folder) {
     char *probe = must_format("%s/gpu/kernels", folder);
     struct stat s;

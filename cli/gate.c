@@ -6,6 +6,7 @@
 #include "command.h"
 #include "judging.h"
 #include "plant.h"
+#include "selecting.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +19,16 @@ static const char usage[] =
     "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
-    "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants)\n"
+    "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
+    "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
     "  --runner NAME    what runs the launches (default machine, the only one so far)\n"
     "  --json FILE      write JSON lines, whole or not at all\n"
     "  --stats          print instruction counts and rates\n"
     "  -j, --threads N  CPU threads (default: all)\n"
     "  --help           this text\n"
     "\n"
-    "exit: 0 all passed, 1 a kernel is wrong, 2 input or usage error, 3 nothing ran\n";
+    "exit: 0 all passed, 1 a kernel is wrong (with --plant: and the fault was named), 2 input or usage error, or a\n"
+    "plant that was not named, 3 nothing ran\n";
 
 struct options {
     struct judging judging;
@@ -85,6 +88,36 @@ static bool load_modules(struct gate *g, struct error *e) {
     return true;
 }
 
+/* The cases that patterns and plant select. missed: the first pattern that selects none, or NULL. Fails, with the exit
+ * code in *code, when there is nothing to run, or when cases that were asked for are those of a model that cannot be
+ * read. */
+static bool something_to_run(const struct gate *g, const struct options *o, const char *missed, int *code,
+                             struct error *e) {
+    size_t left = 0;
+    for (size_t i = 0; i < g->list.count; ++i) {
+        left += g->chosen[i];
+    }
+    bool unreadable = false;
+    for (size_t i = 0; i < g->list.model_count; ++i) {
+        unreadable |= g->list.models[i]->why != NULL;
+    }
+    const bool all = o->pattern_count == 0;
+    if (missed == NULL && left > 0 && !(all && unreadable)) {
+        return true;
+    }
+    *code = EXIT_NOTHING_RAN;
+    if ((all || missed != NULL) && note_models("gate", &g->list)) {
+        *code = EXIT_INPUT;
+    }
+    if (missed != NULL) {
+        return fail(e, "no case matches '%s' (see warpproof list cases)", missed);
+    }
+    if (*code == EXIT_INPUT) {
+        return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");
+    }
+    return fail(e, "no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
+}
+
 /* Reads everything and chooses the cases. *code is set when the run ends here. */
 static bool prepare(struct gate *g, const struct options *o, int *code, struct error *e) {
     g->root = project_root(e);
@@ -100,28 +133,11 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     const char *missed = NULL;
     g->chosen = must_calloc(g->list.count + 1, sizeof *g->chosen);
     case_select(&g->list, o->patterns, o->pattern_count, g->chosen, &missed);
-    size_t left = 0;
     for (size_t i = 0; i < g->list.count; ++i) {
         g->chosen[i] =
             g->chosen[i] && (g->plant.kernel == NULL || strcmp(g->list.cases[i].spec->kernel, g->plant.kernel) == 0);
-        left += g->chosen[i];
     }
-    if (missed != NULL || left == 0) {
-        fail(e,
-             missed != NULL ? "no case matches '%s' (see warpproof list cases)" : "no case of kernel '%s' is selected",
-             missed != NULL            ? missed
-             : g->plant.kernel != NULL ? g->plant.kernel
-                                       : "any");
-        for (size_t i = 0; i < g->list.model_count; ++i) {
-            if (g->list.models[i]->file == NULL) {
-                fprintf(stderr, "warpproof gate: the cases of %s are not there: `make models` brings it\n",
-                        g->list.models[i]->name);
-            }
-        }
-        *code = EXIT_NOTHING_RAN;
-        return false;
-    }
-    return load_modules(g, e);
+    return something_to_run(g, o, missed, code, e) && load_modules(g, e);
 }
 
 static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, int threads,
@@ -189,8 +205,8 @@ static void add_skips(struct gate *g) {
     }
 }
 
-/* Says whether the planted fault was named by the oracle that must name it. */
-static void report_plant(const struct gate *g) {
+/* Says whether the planted fault was named by the oracle that must name it, and returns it. */
+static bool report_plant(const struct gate *g) {
     size_t named = 0, red = 0;
     for (size_t i = 0; i < g->outcome_count; ++i) {
         const struct findings *f = &g->outcomes[i].findings;
@@ -203,6 +219,7 @@ static void report_plant(const struct gate *g) {
     }
     printf("\nplant %s: %s\n  %zu of %zu cases red; %s by oracle %s (%s) in %zu\n", g->plant.name, g->plant.about, red,
            g->outcome_count, named > 0 ? "named" : "NOT NAMED", g->plant.oracle, verdict_name(g->plant.verdict), named);
+    return named > 0;
 }
 
 static int gate(const struct options *o) {
@@ -218,21 +235,26 @@ static int gate(const struct options *o) {
         }
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
-        terminal_failures(stdout, g.outcomes, g.outcome_count, 4, 8);
-        if (g.plant.name != NULL) {
-            report_plant(&g);
+        if (t.failed > 0) {
+            printf("\n");
         }
+        terminal_failures(stdout, g.outcomes, g.outcome_count, 4, 8);
+        const bool named = g.plant.name == NULL || report_plant(&g);
         if (o->judging.stats) {
             printf("\n");
             terminal_stats(stdout, &t);
         }
         good = o->judging.json == NULL || json_write(o->judging.json, g.outcomes, g.outcome_count, &t, &e);
+        if (good && !named) {
+            good = fail(&e, "plant %s: no case is red by oracle %s (%s), so the plant proves nothing", g.plant.name,
+                        g.plant.oracle, verdict_name(g.plant.verdict));
+        }
         code = good ? exit_code_of(g.outcomes, g.outcome_count) : EXIT_INPUT;
         printf("\n");
         terminal_last_line(stdout, &t);
     }
     if (!good) {
-        fflush(stdout);
+        flush_output();
         fprintf(stderr, "warpproof gate: %s\n", e.text);
     }
     gate_free(&g);
@@ -256,5 +278,6 @@ int gate_main(int argc, char **argv) {
     }
     o.patterns = (const char *const *)(argv + optind);
     o.pattern_count = (size_t)(argc - optind);
-    return gate(&o);
+    const int code = check_patterns("gate", o.patterns, o.pattern_count);
+    return code >= 0 ? code : gate(&o);
 }

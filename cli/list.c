@@ -6,6 +6,7 @@
 #include "../ref/format.h"
 #include "command.h"
 #include "plant.h"
+#include "selecting.h"
 #include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -123,14 +124,9 @@ static int list_cases(const char *root, const char *const *patterns, size_t n, s
                 printf("%s\n", list.cases[i].id);
             }
         }
-        for (size_t i = 0; i < list.model_count; ++i) {
-            if (list.models[i]->file == NULL) {
-                fprintf(stderr,
-                        "warpproof list: %s is not in build/models: no `real` cases (`make models` brings it)\n",
-                        list.models[i]->name);
-            }
-        }
-        code = missed != NULL || left == 0 ? EXIT_NOTHING_RAN : EXIT_PASSED;
+        flush_output();
+        const bool unreadable = (n == 0 || missed != NULL) && note_models("list", &list);
+        code = missed == NULL && left > 0 ? EXIT_PASSED : unreadable ? EXIT_INPUT : EXIT_NOTHING_RAN;
         if (code != EXIT_PASSED) {
             fail(e, missed != NULL ? "no case matches '%s'" : "there are no cases%s", missed != NULL ? missed : "");
         }
@@ -159,6 +155,11 @@ int list_main(int argc, char **argv) {
     if (optind < argc && strcmp(what, "cases") != 0) {
         return usage_error("list", "'%s': only `list cases` takes patterns", argv[optind]);
     }
+    const char *const *patterns = (const char *const *)argv + optind;
+    const size_t pattern_count = (size_t)(argc - optind);
+    if (check_patterns("list", patterns, pattern_count) >= 0) {
+        return EXIT_INPUT;
+    }
     struct error e;
     char *root = project_root(&e);
     int code = EXIT_INPUT;
@@ -171,13 +172,12 @@ int list_main(int argc, char **argv) {
     } else if (strcmp(what, "kernels") != 0 && strcmp(what, "plants") != 0 && strcmp(what, "cases") != 0) {
         fail(&e, "'%s': want kernels, formats, contracts, cases, oracles or plants", what);
     } else if (root != NULL) {
-        code = strcmp(what, "kernels") == 0 ? list_kernels(root, &e)
-               : strcmp(what, "plants") == 0
-                   ? list_plants(root, &e)
-                   : list_cases(root, (const char *const *)argv + optind, (size_t)(argc - optind), &e);
+        code = strcmp(what, "kernels") == 0  ? list_kernels(root, &e)
+               : strcmp(what, "plants") == 0 ? list_plants(root, &e)
+                                             : list_cases(root, patterns, pattern_count, &e);
     }
     if (code != EXIT_PASSED) {
-        fflush(stdout);
+        flush_output();
         fprintf(stderr, "warpproof list: %s\n", e.text);
     }
     free(root);

@@ -1,5 +1,6 @@
 /* warpproof: the verification suite's one binary. */
 #include "command.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void help(FILE *out) {
                  "      2 input, usage or environment error; 3 nothing ran.\n");
 }
 
-int main(int argc, char **argv) {
+static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         help(stderr);
         return EXIT_INPUT;
@@ -40,4 +41,9 @@ int main(int argc, char **argv) {
     }
     fprintf(stderr, "warpproof: unknown command '%s' (see warpproof --help)\n", argv[1]);
     return EXIT_INPUT;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write */
+    return close_output(dispatch(argc, argv));
 }

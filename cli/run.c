@@ -208,7 +208,7 @@ static int run(const char *path, const struct options *o) {
         code = good ? exit_code_of(outcomes, count) : EXIT_INPUT;
     }
     if (!good) {
-        fflush(stdout);
+        flush_output();
         fprintf(stderr, "warpproof run: %s\n", e.text);
     }
     for (size_t i = 0; i < count; ++i) {

@@ -203,7 +203,7 @@ static bool add_arguments(struct binder *r) {
     for (size_t i = 0; i < count; i++) {
         const struct spec_arg *a = &r->spec->args[i];
         struct launch_arg *arg = &l->args[l->arg_count++];
-        *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes};
+        *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes, .is_float = !a->value};
         if (a->kind == ARG_SCALAR ? !spec_scalar(a, r->shape, &arg->value, r->e) : !add_buffer(r, a, arg))
             return false;
     }

@@ -29,7 +29,9 @@ bool case_operands(const struct test_case *c, struct operands *o, struct error *
 }
 
 static bool matches(const char *id, const char *pattern) {
-    return strpbrk(pattern, "*?[") ? !fnmatch(pattern, id, 0) : strstr(id, pattern) != NULL;
+    if (strpbrk(pattern, "*?["))
+        return !fnmatch(pattern, id, 0);
+    return *pattern && strstr(id, pattern);
 }
 
 /* An id is unique: one that equals the pattern is all that it selects. */
@@ -71,6 +73,7 @@ void case_list_free(struct case_list *list) {
         gguf_close(list->models[i]->file);
         free(list->models[i]->name);
         free(list->models[i]->path);
+        free(list->models[i]->why);
         free(list->models[i]);
     }
     free(list->cases);

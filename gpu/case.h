@@ -23,7 +23,8 @@
 struct case_model { /* a GGUF file that some cases read */
     char *name;     /* "gemma-3-270m-q4_k_m.gguf" */
     char *path;
-    struct gguf_file *file; /* NULL: the file is absent, and there are no cases of it */
+    struct gguf_file *file; /* NULL: the file is absent or cannot be read, and there are no cases of it */
+    char *why;              /* why it cannot be read; NULL: it was read, or is absent */
     size_t cases;
 };
 
@@ -53,13 +54,18 @@ struct case_list {
 /* Reads every *.yaml of a folder in the order of their names. root: the project folder, with gpu/kernels; models: the
  * folder of the GGUF files. Errors point into the file: unknown keys, missing kernels and kernels without a contract,
  * shapes that break a kernel's needs or are too large, a glob that no tensor matches, two cases of one id, more than
- * CASE_LIMIT cases. A model that is absent is none; a model that cannot be read is. On failure *list is empty. */
+ * CASE_LIMIT cases. On failure *list is empty.
+ * A model that is absent is no error. Nor is one that cannot be read (memory, permission, a damaged file, no embedding
+ * to make activations from): other cases do not need it. But whoever asks for its cases must be told: `gate` without a
+ * pattern, or with one that selects nothing, says `why` and exits 2; `list cases` lists the cases there are, says `why`
+ * beside them, and exits 2 when a pattern selects nothing or there is nothing to list. */
 bool case_list_load(const char *folder, const char *root, const char *models, struct case_list *list, struct error *e);
 void case_list_free(struct case_list *list);
 
 /* chosen[i] = whether some pattern selects case i; without patterns all are. A pattern selects the case whose id it is;
  * else, when it has one of * ? [, the ids that match it as a glob, where * also matches '/'; else the ids it is part
- * of. *missed = the first pattern that selects nothing, else NULL. Returns how many are chosen. */
+ * of. The empty pattern selects nothing. *missed = the first pattern that selects nothing, else NULL. Returns how many
+ * are chosen. */
 size_t case_select(const struct case_list *list, const char *const *patterns, size_t pattern_count, bool *chosen,
                    const char **missed);
 

@@ -140,7 +140,24 @@ static bool read_kernels(struct loader *l, struct cases_file *f) {
     return true;
 }
 
-/* The model of that name, opened when it is met first; an absent one stays in the list without a file. */
+/* Opens the model of m->path. The tensor that activations are made from must be there. */
+static bool open_model(struct case_model *m, struct error *e) {
+    if (!(m->file = gguf_open(m->path, e)))
+        return false;
+    const struct gguf_tensor *embedding = gguf_tensor_named(m->file, "token_embd.weight");
+    if (embedding && embedding->format)
+        return true;
+    if (!embedding)
+        fail(e, "%s: there is no tensor token_embd.weight to make activations from", m->path);
+    else
+        fail(e, "%s: tensor token_embd.weight is %s, which cannot be decoded", m->path, embedding->type_name);
+    gguf_close(m->file);
+    m->file = NULL;
+    return false;
+}
+
+/* The model of that name, opened when it is met first; one that is absent or cannot be read stays in the list without a
+ * file. */
 static bool load_model(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *node,
                        struct case_model **model) {
     struct case_list *list = l->list;
@@ -160,13 +177,10 @@ static bool load_model(struct loader *l, const struct yaml_doc *doc, const struc
     struct stat st;
     if (stat(m->path, &st) && (errno == ENOENT || errno == ENOTDIR))
         return true;
-    if (!(m->file = gguf_open(m->path, l->e)))
-        return false;
-    const struct gguf_tensor *embedding = gguf_tensor_named(m->file, "token_embd.weight");
-    if (!embedding)
-        return fail(l->e, "%s: there is no tensor token_embd.weight to make activations from", m->path);
-    return embedding->format ||
-           fail(l->e, "%s: tensor token_embd.weight is %s, which cannot be decoded", m->path, embedding->type_name);
+    struct error why;
+    if (!open_model(m, &why))
+        m->why = must_strdup(why.text);
+    return true;
 }
 
 /* ---- one file ---- */
@@ -447,7 +461,7 @@ static bool check_unique(struct loader *l) {
 
 static bool finish(struct loader *l) {
     if (!l->entry_count)
-        return true; /* only models that are absent */
+        return true; /* only models that are absent or cannot be read */
     if (!check_unique(l))
         return false;
     qsort(l->entries, l->entry_count, sizeof *l->entries, by_kernel);

@@ -33,7 +33,42 @@ static bool check_dimensions(const struct launch *l, const struct ptx_function *
     return true;
 }
 
+/* A struct by value is an array of bytes in PTX; the launch gives scalars and buffers only. */
+static bool check_no_structs(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    for (size_t i = 0; i < f->param_count; ++i) {
+        const struct ptx_variable *v = &l->module->variables[f->params[i]];
+        if (v->bytes != ptx_type_bytes(v->type))
+            return fail(e,
+                        "parameter %zu of %.200s, %.200s, is an array of %zu bytes (a struct by value): structs by "
+                        "value cannot be given in a launch file yet",
+                        i, f->name, v->name, v->bytes);
+    }
+    return true;
+}
+
+/* Equal sizes do not make 3.0f an integer. Untyped parameters (.b) and half precision take any bits of their size. */
+static bool check_kind(size_t i, const struct launch_arg *a, const struct ptx_function *f, const struct ptx_variable *v,
+                       struct error *e) {
+    const bool wants_float = v->type == PTX_F32 || v->type == PTX_F64;
+    const bool is_signed = v->type >= PTX_S8 && v->type <= PTX_S64;
+    const bool wants_integer = is_signed || (v->type >= PTX_U8 && v->type <= PTX_U64);
+    const bool gives_float = a->buffer < 0 && a->is_float;
+    if (gives_float ? !wants_integer : !wants_float)
+        return true;
+    return fail(e, "argument %zu of %.200s is %s, the parameter %.200s is %s (.%c%zu)", i, f->name,
+                a->buffer >= 0 ? "a buffer"
+                : gives_float  ? "a floating-point number"
+                               : "an integer",
+                v->name, wants_float ? "a floating-point number" : "an integer",
+                wants_float ? 'f'
+                : is_signed ? 's'
+                            : 'u',
+                8 * v->bytes);
+}
+
 static bool check_arguments(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    if (!check_no_structs(l, f, e))
+        return false;
     if (l->arg_count != f->param_count)
         return fail(e, "%.200s has %zu parameters, the launch gives %zu arguments", f->name, f->param_count,
                     l->arg_count);
@@ -49,6 +84,8 @@ static bool check_arguments(const struct launch *l, const struct ptx_function *f
             return fail(e, "argument %zu of %.200s names buffer %d of %zu", i, f->name, a->buffer, l->buffer_count);
         if (a->buffer >= 0 && a->bytes != 8)
             return fail(e, "argument %zu of %.200s is a buffer, its parameter must have 8 bytes", i, f->name);
+        if (!check_kind(i, a, f, v, e))
+            return false;
     }
     for (size_t i = 0; i < l->buffer_count; ++i) {
         const struct launch_buffer *b = &l->buffers[i];

@@ -21,6 +21,7 @@ struct launch_arg {
     int buffer;     /* index into buffers, or -1: a scalar */
     uint64_t value; /* of a scalar, low bytes first */
     size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer */
+    bool is_float;  /* a scalar that is a floating-point number */
 };
 
 struct launch_plane { /* a named part of the dynamic shared arena */
@@ -44,6 +45,7 @@ struct launch {
 };
 
 #define LAUNCH_STEP_BUDGET (1ull << 28)
+enum { LAUNCH_TOTAL_BLOCKS = 64 }; /* a launch may take this many times the budget of a block */
 
 enum event_kind {
     EVENT_OUT_OF_BOUNDS, /* outside every buffer, outside the shared arena, outside local memory */
@@ -94,6 +96,8 @@ struct cell_writer {
 
 struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
+    uint32_t interval;              /* barriers that the last writer's block had passed at that store */
+    bool raced;                     /* two threads of one block stored different bytes with no barrier between */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
@@ -124,8 +128,9 @@ struct runner {
 extern const struct runner runner_machine;
 
 void trace_free(struct trace *t);
-/* Checks what every runner needs: the entry exists, argument count and sizes fit its parameters, block at most 1024
- * threads and not beyond .maxntid, grid within limits, planes tile the arena. */
+/* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
+ * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct by value cannot be given),
+ * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* coverage: every output cell is written, once. OUT buffers are filled with poison before the launch; the machine also
- * counts the stores of every byte and keeps who made them. A cell stored twice by different threads with different
- * bytes is a race (HAZARD); stored twice with the same bytes it is the benign class that clamped duplicate rows make:
- * reported in the trace, not red. */
+ * counts the stores of every byte and keeps who made them. A cell stored with different bytes by different blocks, or
+ * by different threads of one block with no barrier in between, is a race (HAZARD); stored twice with the same bytes it
+ * is the benign class that clamped duplicate rows make: kept in the trace, not red. */
 #include "../ref/checked.h"
 #include "oracle.h"
 #include "pattern.h"
@@ -74,12 +74,11 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     size_t count = 0, first = 0;
     for (size_t i = 0; i < b->bytes; i += b->cell_bytes) {
         const struct cell_history *h = &c->cells[i / b->cell_bytes];
-        const bool one_thread = h->first.block == h->last.block && h->first.thread == h->last.thread;
         bool differ = false;
         for (size_t k = 0; k < b->cell_bytes; ++k) {
             differ |= c->stores[i + k] >> 7;
         }
-        if (differ && !one_thread) {
+        if (h->raced || (differ && h->first.block != h->last.block)) {
             first = count == 0 ? i / b->cell_bytes : first;
             ++count;
         }
@@ -91,8 +90,8 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     struct finding *f = findings_add(out, "coverage", VERDICT_HAZARD);
     where_cell(&f->where, e, buffer, first);
     where_writer(&f->where, e->launch, e->trace, &h->last);
-    f->summary = must_format("%zu cells of %s stored more than once, by different threads, with different bytes", count,
-                             b->name);
+    f->summary = must_format(
+        "%zu cells of %s stored by different threads with different bytes and nothing to order them", count, b->name);
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
     char *a = writer_text(e, &h->first), *z = writer_text(e, &h->last);
     finding_line(f, "twice", "%s", f->summary);

@@ -4,7 +4,7 @@
 
 static const char *const texts[EVENT_KINDS] = {
     [EVENT_DIVERGENT_BARRIER] = "barrier reached by a part of a warp's live lanes",
-    [EVENT_DIVERGENT_ALIGNED] = ".aligned instruction executed by a part of a warp's live lanes",
+    [EVENT_DIVERGENT_ALIGNED] = "warp-wide (.aligned or .sync) instruction executed by other lanes than it needs",
     [EVENT_DEADLOCK] = "deadlock: warps wait at barriers that can never fill",
 };
 

@@ -1,13 +1,12 @@
 #include "json.h"
 #include "../ref/checked.h"
 #include "../ref/half.h"
-#include <errno.h>
+#include "file.h"
 #include <inttypes.h>
 #include <libfyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Bytes that are not UTF-8 (names inside hostile PTX) become '?': a JSON text holds nothing else. */
 static void make_utf8(char *s) {
@@ -181,8 +180,9 @@ static bool write_record(FILE *out, struct fy_document *d, struct fy_node *root)
 
 bool json_write(const char *path, const struct outcome *outcomes, size_t count, const struct totals *totals,
                 struct error *e) {
-    char *temporary = must_format("%s.tmp.%ld", path, (long)getpid());
-    FILE *out = fopen(temporary, "w");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
     bool good = out != NULL;
     for (size_t i = 0; good && i <= count; ++i) {
         struct fy_document *d = fy_document_create(NULL);
@@ -192,12 +192,7 @@ bool json_write(const char *path, const struct outcome *outcomes, size_t count, 
     if (out != NULL) {
         good = fclose(out) == 0 && good;
     }
-    good = good && rename(temporary, path) == 0;
-    if (!good) {
-        const int why = errno;
-        unlink(temporary);
-        fail(e, "%s: cannot write: %s", path, strerror(why));
-    }
-    free(temporary);
+    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
+    free(text);
     return good;
 }

@@ -15,7 +15,7 @@ struct totals {
     int threads;
 };
 
-/* Writes the file whole or not at all: PATH.tmp.PID in the same folder, then rename. */
+/* Makes the whole text, then writes it as file_put does (file.h): a regular file whole or not at all. */
 bool json_write(const char *path, const struct outcome *outcomes, size_t count, const struct totals *totals,
                 struct error *e);
 

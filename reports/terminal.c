@@ -194,7 +194,7 @@ void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_
                 best = telling(&all[k]) > telling(&all[best]) ? k : best;
             }
         }
-        fprintf(out, "\n");
+        fprintf(out, "%s", shown > 0 ? "\n" : "");
         terminal_failure(out, &all[best], all, count);
         if (alike > 1) {
             fprintf(out, "  %-7s %zu more red cases with this verdict, site and suspect\n", "like it", alike - 1);
@@ -209,7 +209,8 @@ void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_
             ++left;
             continue;
         }
-        fprintf(out, "%s%s %s\n", lines == 1 ? "\n" : "", verdict_name(outcome_verdict(&all[i])), all[i].id);
+        fprintf(out, "%s%s %s\n", lines == 1 && shown > 0 ? "\n" : "", verdict_name(outcome_verdict(&all[i])),
+                all[i].id);
     }
     if (left > 0) {
         fprintf(out, "... and %zu more red cases (--json has all)\n", left);

@@ -15,7 +15,7 @@ void terminal_table(FILE *out, const struct outcome *all, size_t count);
 
 /* Red cases that fail alike (kernel, verdict, source line, suspects) are one group: the whole message of its most
  * telling case, for at most `full` groups; then one line for each case of the further groups up to `brief`, then a
- * count. */
+ * count. Empty lines stand between the groups, none before the first. */
 void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_t full, size_t brief);
 
 void terminal_stats(FILE *out, const struct totals *t);

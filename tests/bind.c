@@ -96,11 +96,11 @@ Test(bind, a_matrix_product_becomes_the_launch_it_describes) {
     for (unsigned i = 0; i < 34; i++)
         cr_expect(l->buffers[3].data[2 * i] == i && !l->buffers[3].data[2 * i + 1], "scratch element %u", i);
 
-    static const struct launch_arg want[] = {{0, 0, 8}, {1, 0, 8},         {-1, 33, 4},
-                                             {2, 0, 8}, {-1, 70 * 512, 8}, {3, 0, 8}};
+    static const struct launch_arg want[] = {{0, 0, 8, false}, {1, 0, 8, false},         {-1, 33, 4, false},
+                                             {2, 0, 8, false}, {-1, 70 * 512, 8, false}, {3, 0, 8, false}};
     for (size_t i = 0; i < 6; i++)
         cr_expect(l->args[i].buffer == want[i].buffer && l->args[i].value == want[i].value &&
-                      l->args[i].bytes == want[i].bytes,
+                      l->args[i].bytes == want[i].bytes && l->args[i].is_float == want[i].is_float,
                   "argument %zu: buffer %d, value %llu, %zu bytes", i, l->args[i].buffer,
                   (unsigned long long)l->args[i].value, l->args[i].bytes);
 
@@ -202,6 +202,18 @@ Test(bind, values_out_of_range_are_refused) {
             "more than 2^63 blocks");
     refused(FOREIGN("  - {i32: n}\n", "grid: [1], block: [1], shared: \"0 - 1\""), shape, "is not in 0 ..");
     refused(FOREIGN("  - {i32: n}\n", "grid: [1], block: [1], steps: 0"), shape, "is not in 1 ..");
+}
+
+Test(bind, scalars_keep_their_kind) {
+    struct spec *s = spec_of(FOREIGN("  - {i32: 3}\n  - {f32: 3}\n  - {f64: 3.0}\n  - {u64: 3}\n", LAUNCH));
+    struct bound b;
+    struct error e = {""};
+    cr_assert(bind_launch(s, NULL, &(struct shape){NULL, 0}, NULL, 1, &b, &e), "%s", e.text);
+    static const bool is_float[] = {false, true, true, false};
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(b.launch.args[i].is_float, is_float[i], "argument %zu", i);
+    bound_free(&b);
+    spec_free(s);
 }
 
 static const char *const types[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"};

@@ -126,8 +126,9 @@ static size_t aligned(size_t n) {
     return (n + 31) / 32 * 32;
 }
 
-/* GGUF version 3: the tensors above with bytes of a sane pattern; scales are f16 numbers near 1/16. */
-static void put_model(void) {
+/* GGUF version 3: the tensors above with bytes of a sane pattern; scales are f16 numbers near 1/16. embedding: the
+ * name of the first. */
+static void put_model_with(const char *embedding) {
     static struct bytes b;
     b.count = 0;
     add(&b, "GGUF", 4);
@@ -136,8 +137,9 @@ static void put_model(void) {
     add_u64(&b, 0);
     size_t offset = 0;
     for (size_t i = 0; i < TENSORS; i++) {
-        add_u64(&b, strlen(tensors[i].name));
-        add(&b, tensors[i].name, strlen(tensors[i].name));
+        const char *name = i ? tensors[i].name : embedding;
+        add_u64(&b, strlen(name));
+        add(&b, name, strlen(name));
         add_u32(&b, 2);
         add_u64(&b, tensors[i].width);
         add_u64(&b, tensors[i].rows);
@@ -158,6 +160,10 @@ static void put_model(void) {
         }
     }
     put("models/tiny.gguf", b.data, b.count);
+}
+
+static void put_model(void) {
+    put_model_with(tensors[0].name);
 }
 
 /* ---- ids and order ---- */
@@ -241,7 +247,7 @@ Test(cases, patterns_select_by_id_glob_or_part) {
         {"*nt?.*", 16},
         {"*id[3-9]*rand*", 8},
         {"nosuchcase", 0},
-        {"", 32},
+        {"", 0}, /* part of every id, and surely not meant */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *missed;
@@ -265,9 +271,38 @@ Test(cases, an_absent_model_is_recorded_and_has_no_cases) {
     struct case_list list = loaded();
     cr_expect_eq(list.count, 0, "%zu cases without a model", list.count);
     cr_assert_eq(list.model_count, 1, "%zu models", list.model_count);
-    cr_expect(!list.models[0]->file && !list.models[0]->cases && !strcmp(list.models[0]->name, "tiny.gguf"),
+    cr_expect(!list.models[0]->file && !list.models[0]->why && !list.models[0]->cases &&
+                  !strcmp(list.models[0]->name, "tiny.gguf"),
               "the model is not recorded as absent");
     case_list_free(&list);
+}
+
+/* The other cases are there; the reason is kept for whoever asks for the model's. */
+static void expect_unreadable(const char *says) {
+    struct case_list list = loaded();
+    cr_assert(list.count == 2 && list.model_count == 1, "%zu cases, %zu models", list.count, list.model_count);
+    cr_expect(!list.models[0]->file && list.models[0]->why && strstr(list.models[0]->why, says), "'%s' is not in: %s",
+              says, list.models[0]->why ? list.models[0]->why : "(none)");
+    const char *missed;
+    cr_expect_eq(selected(&list, "quant", &missed), 2, "the generated cases are not there");
+    cr_expect(selected(&list, "tiny", &missed) == 0 && missed, "a case of the model is there");
+    case_list_free(&list);
+}
+
+Test(cases, an_unreadable_model_is_recorded_with_its_reason) {
+    put_cases(real_text);
+    put_text("cases/b.yaml", "kernels: [quant]\nshapes: {nt: [1, 2], id: [32]}\ndata: [rand]\nseeds: [1]\nreal: "
+                             "{model: tiny.gguf}\n");
+    put("models/tiny.gguf", "GGUF", 4);
+    expect_unreadable("tiny.gguf: ");
+    drop("models/tiny.gguf");
+    char *path = under_root("models/tiny.gguf");
+    cr_assert_eq(mkdir(path, 0700), 0, "no folder");
+    expect_unreadable("tiny.gguf: ");
+    free(path);
+    drop("models/tiny.gguf");
+    put_model_with("token_embd.other_");
+    expect_unreadable("there is no tensor token_embd.weight");
 }
 
 Test(cases, tensors_that_match_become_cases) {
@@ -403,7 +438,6 @@ Test(cases, real_data_that_prove_nothing_are_refused) {
 
 Test(cases, bad_files_are_refused_with_their_place) {
     put_model();
-    put("models/broken.gguf", "GGUF", 4);
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -445,7 +479,6 @@ Test(cases, bad_files_are_refused_with_their_place) {
         {"kernels: [tile]\nshapes: {nt: [1]}\nreal: {model: tiny.gguf, tensors: \"attn*\"}\n", "no q4_K tensor of "},
         {"kernels: [tile]\nshapes: {nt: [1000]}\nreal: {model: tiny.gguf, tensors: \"*up*\"}\n",
          "a.yaml:3:7: tile needs nt < 1000, got nt = 1000"},
-        {"kernels: [tile]\nshapes: {nt: [1]}\nreal: {model: broken.gguf, tensors: \"*\"}\n", "broken.gguf: "},
         {"- kernels\n", "a.yaml:1:1"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -456,7 +489,6 @@ Test(cases, bad_files_are_refused_with_their_place) {
         cr_expect(strstr(e.text, bad[i].says), "file %zu says: %s", i, e.text);
         cr_expect(!list.cases && !list.kernels && !list.models, "file %zu left memory", i);
     }
-    drop("models/broken.gguf");
     drop("cases/a.yaml");
     struct case_list list;
     struct error e = {""};

@@ -1,6 +1,9 @@
 /* The command as a person meets it: exit codes, messages, files. Runs the binary that $WARPPROOF names. */
 #include "../ref/checked.h"
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,15 @@ struct result {
     char *text; /* stdout and stderr together */
 };
 
+static const char *binary(void) {
+    const char *given = getenv("WARPPROOF");
+    return given != NULL ? given : "build/warpproof";
+}
+
+/* Shell text before the command of run(): variables, limits. */
+static const char *before = "";
+
+/* The arguments may redirect stdout; stderr is in the result all the same. */
 static struct result run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static struct result run(const char *format, ...) {
     va_list args;
@@ -20,8 +32,7 @@ static struct result run(const char *format, ...) {
     va_start(args, format);
     cr_assert(vasprintf(&arguments, format, args) >= 0, "no memory");
     va_end(args);
-    const char *binary = getenv("WARPPROOF");
-    char *command = must_format("%s %s 2>&1 </dev/null", binary != NULL ? binary : "build/warpproof", arguments);
+    char *command = must_format("exec 2>&1 </dev/null; %s %s %s", before, binary(), arguments);
     FILE *pipe = popen(command, "r");
     cr_assert(pipe != NULL, "cannot run %s", command);
     struct result r = {.text = must_calloc(1, 1)};
@@ -67,6 +78,11 @@ Test(command, usage) {
     expect(run("gate -j 0"), 2, "-j 0");
     expect(run("gate -j 2x"), 2, "-j 2x");
     expect(run("gate --json"), 2, "needs a value");
+    expect(run("gate --json ''"), 2, "--json: want the name of a file");
+    expect(run("gate ''"), 2, "warpproof gate: a PATTERN is empty");
+    expect(run("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
+    expect(run("list cases ''"), 2, "warpproof list: a PATTERN is empty");
+    expect(run("list cases quantize_pad40 ''"), 2, "warpproof list: a PATTERN is empty");
     expect(run("gate --runner quantum"), 2, "unknown runner 'quantum'");
     expect(run("gate --plant nosuch"), 2, "no plant named 'nosuch'");
     expect(run("gate --plant ../cases/x"), 2, "no plant named");
@@ -141,8 +157,235 @@ Test(command, results_do_not_depend_on_threads) {
     }
 }
 
-Test(command, json_that_cannot_be_written_is_exit_2) {
-    expect(run("gate kd4/nt1.od1.id256/adv/s1 --json /nonexistent-folder/x"), 2, "/nonexistent-folder/x: cannot write");
+/* ---- a temporary folder ---- */
+
+static char *in_folder; /* its path */
+
+static void make_folder(void) {
+    static char path[] = "/tmp/warpproof-command-XXXXXX";
+    in_folder = mkdtemp(path);
+    cr_assert(in_folder != NULL, "no temporary folder");
+}
+
+static void remove_folder(void) {
+    char *command = must_format("rm -rf -- %s", in_folder);
+    cr_expect(system(command) == 0, "%s is still there", in_folder);
+    free(command);
+}
+
+static void put(const char *name, const char *text) {
+    char *path = must_format("%s/%s", in_folder, name);
+    FILE *f = fopen(path, "w");
+    cr_assert(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
+    free(path);
+}
+
+static void expect_text(const char *name, const char *want) {
+    char *path = must_format("%s/%s", in_folder, name), got[64] = "";
+    const int fd = open(path, O_RDONLY);
+    cr_expect(fd >= 0 && read(fd, got, sizeof got - 1) >= 0 && strcmp(got, want) == 0, "%s holds '%s', want '%s'", path,
+              got, want);
+    close(fd);
+    free(path);
+}
+
+static size_t files_in_folder(void) {
+    char *command = must_format("ls -A %s | wc -l", in_folder);
+    FILE *pipe = popen(command, "r");
+    size_t n = 0;
+    cr_assert(pipe != NULL && fscanf(pipe, "%zu", &n) == 1, "%s", command);
+    pclose(pipe);
+    free(command);
+    return n;
+}
+
+TestSuite(command_files, .init = make_folder, .fini = remove_folder);
+
+#define ONE_CASE "gate q4_K/pad40/mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1"
+
+Test(command_files, json_that_cannot_be_written_is_exit_2) {
+    expect(run(ONE_CASE " --json /nonexistent-folder/x"), 2, "/nonexistent-folder/x: cannot write");
+    expect(run("run tests/foreign/iota.yaml --json %s", in_folder), 2, "cannot write: Is a directory");
+    put("x", "old");
+    before = "ulimit -f 0;";
+    expect(run(ONE_CASE " --json %s/x", in_folder), 2, "x: cannot write: File too large");
+    expect_text("x", "old");
+    cr_expect(files_in_folder() == 1, "a temporary was left behind");
+}
+
+/* A link of the folder's own to /proc/self/fd/1: what /dev/stdout is. */
+Test(command_files, json_to_where_stdout_goes_already) {
+    char *link = must_format("%s/out", in_folder);
+    cr_assert(symlink("/proc/self/fd/1", link) == 0, "no link");
+    struct result r = run(ONE_CASE " --json %s", link);
+    cr_expect(strstr(r.text, "{\"summary\"") != NULL, "no JSON in:\n%s", r.text);
+    expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+    static const char *const targets[] = {"out", "file"};
+    for (size_t i = 0; i < 2; ++i) {
+        r = run(ONE_CASE " --json %s/%s >%s/file; code=$?; cat %s/file; exit $code", in_folder, targets[i], in_folder,
+                in_folder);
+        cr_expect(strncmp(r.text, "kernel ", 7) == 0 && strstr(r.text, "{\"summary\"") != NULL,
+                  "not both the table and JSON in:\n%s", r.text);
+        expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+    }
+    struct stat s;
+    cr_expect(lstat(link, &s) == 0 && S_ISLNK(s.st_mode), "the link was replaced");
+    cr_expect(files_in_folder() == 2, "a temporary was left behind");
+    free(link);
+}
+
+Test(command_files, a_signal_leaves_no_json) {
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    char *path = must_format("%s/x", in_folder);
+    for (size_t i = 0; i < 3; ++i) {
+        put("x", "old");
+        const pid_t pid = fork();
+        cr_assert(pid >= 0, "no process");
+        if (pid == 0) {
+            const int null = open("/dev/null", O_RDWR);
+            dup2(null, STDIN_FILENO);
+            dup2(null, STDOUT_FILENO);
+            dup2(null, STDERR_FILENO);
+            execl(binary(), binary(), "gate", "--json", path, "-j", "1", (char *)NULL);
+            _exit(99);
+        }
+        usleep(300000); /* the run takes many seconds */
+        int status;
+        cr_assert(kill(pid, signals[i]) == 0 && waitpid(pid, &status, 0) == pid, "the gate is lost");
+        cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == signals[i], "signal %d: status %d", signals[i], status);
+        expect_text("x", "old");
+        cr_expect(files_in_folder() == 1, "signal %d left a temporary behind", signals[i]);
+    }
+    free(path);
+}
+
+Test(command_files, output_that_is_lost_is_exit_2) {
+    static const char *const commands[] = {"--help",      "gate --help",  "gate kd4/nt1.od1.id256/adv/s1",
+                                           "list cases",  "list formats", "run tests/foreign/iota.yaml",
+                                           "run --help",  "list --help",  "inspect --help",
+                                           "list plants", "list oracles", "inspect %s/model.gguf"};
+    static const char empty_model[] = "GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    char *path = must_format("%s/model.gguf", in_folder);
+    FILE *f = fopen(path, "w");
+    cr_assert(f != NULL && fwrite(empty_model, 1, 24, f) == 24 && fclose(f) == 0, "no model");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        const bool inspects = strchr(commands[i], '%') != NULL;
+        char *command = inspects ? must_format("inspect %s", path) : must_strdup(commands[i]);
+        expect(run("%s", command), 0, "");
+        expect(run("%s >/dev/full", command), 2, "warpproof: cannot write the output: No space left on device\n");
+        expect(run("%s >&-", command), 2, "warpproof: cannot write the output: Bad file descriptor\n");
+        struct result r = run("%s >/dev/full", command);
+        cr_expect(lines(r.text) <= 2, "%s says more than it must:\n%s", command, r.text);
+        free(r.text);
+        free(command);
+    }
+    before = "ulimit -f 0;";
+    expect(run("list formats >%s/out", in_folder), 2, "warpproof: cannot write the output: File too large\n");
+    free(path);
+}
+
+/* The JSON file gets the number of a stream that is closed; what is printed must not end up in there. */
+Test(command_files, closed_streams_do_not_spoil_files) {
+    expect(run(ONE_CASE " --stats --json %s/x >&- 2>&-", in_folder), 2, "");
+    expect(run(ONE_CASE " --stats --json %s/y >&- 2>&- <&-", in_folder), 2, "");
+    static const char *const names[] = {"x", "y"};
+    for (size_t i = 0; i < 2; ++i) {
+        char *path = must_format("%s/%s", in_folder, names[i]);
+        FILE *f = fopen(path, "r");
+        char line[64] = "";
+        cr_expect(f != NULL && fgets(line, sizeof line, f) != NULL && strncmp(line, "{\"case\"", 7) == 0, "%s: %s",
+                  path, line);
+        if (f != NULL) {
+            fclose(f);
+        }
+        free(path);
+    }
+}
+
+/* ---- a project folder of its own: links to ours, but for plants and models ---- */
+
+static void make_root(void) {
+    make_folder();
+    static const char *const own[] = {"fixtures", "fixtures/plants", "build", "build/models"}, *const linked[] = {
+                                                                                                   "gpu",
+                                                                                                   "fixtures/cases",
+                                                                                                   "fixtures/ptx"};
+    char here[PATH_MAX];
+    cr_assert(realpath(".", here) != NULL, "no current folder");
+    for (size_t i = 0; i < 4; ++i) {
+        char *path = must_format("%s/%s", in_folder, own[i]);
+        cr_assert(mkdir(path, 0700) == 0, "cannot make %s", path);
+        free(path);
+    }
+    for (size_t i = 0; i < 3; ++i) {
+        char *target = must_format("%s/%s", here, linked[i]), *path = must_format("%s/%s", in_folder, linked[i]);
+        cr_assert(symlink(target, path) == 0, "cannot make %s", path);
+        free(target);
+        free(path);
+    }
+    before = must_format("WARPPROOF_ROOT=%s", in_folder);
+}
+
+static void remove_root(void) {
+    free((char *)before);
+    remove_folder();
+}
+
+TestSuite(command_root, .init = make_root, .fini = remove_root);
+
+Test(command_root, a_plant_that_is_not_named_is_exit_2) {
+    static const struct {
+        const char *ptx, *oracle, *verdict;
+        int code;
+        const char *says;
+    } plants[] = {
+        {"plants/warp_offset_dropped.ptx", "parity", "DIFFERS", 1, "4 of 4 cases red; named by oracle parity"},
+        {"plants/warp_offset_dropped.ptx", "guard", "GUARD", 2, "4 of 4 cases red; NOT NAMED by oracle guard"},
+        {"plants/warp_offset_dropped.ptx", "parity", "GUARD", 2, "4 of 4 cases red; NOT NAMED by oracle parity"},
+        {"mmq_wide_ldb.ptx", "parity", "DIFFERS", 2, "0 of 4 cases red; NOT NAMED by oracle parity"},
+    };
+    for (size_t i = 0; i < sizeof plants / sizeof plants[0]; ++i) {
+        char *text = must_format("plant: p\nabout: a fault\nkernel: mmq_wide_ldb_kd8\nptx: ../ptx/%s\n"
+                                 "expect: {oracle: %s, verdict: %s}\n",
+                                 plants[i].ptx, plants[i].oracle, plants[i].verdict);
+        put("fixtures/plants/p.yaml", text);
+        struct result r = run("gate --plant p nt70.od70.id512");
+        const bool complains = strstr(r.text, "warpproof gate: plant p: no case is red by oracle ") != NULL;
+        cr_expect(complains == (plants[i].code == 2), "plant %zu:\n%s", i, r.text);
+        expect(r, plants[i].code, plants[i].says);
+        free(text);
+    }
+    expect(run("gate --help"), 0, "plant that was not named");
+}
+
+/* What needs a model that cannot be read, and only that, fails. */
+Test(command_root, an_unreadable_model_spares_other_cases) {
+    static const char name[] = "gemma-3-270m-q4_k_m.gguf";
+    char *path = must_format("build/models/%s", name), *broken = must_format("the cases of %s are not there: ", name);
+    put(path, "GGUF");
+    struct result r = run(ONE_CASE);
+    cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
+    expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+    static const char *const asking[] = {"gate", "gate gemma", "gate nosuchcase kd4/nt1.od1.id256/adv/s1",
+                                         "gate '*/real/*'", "list cases gemma"};
+    for (size_t i = 0; i < sizeof asking / sizeof asking[0]; ++i) {
+        r = run("%s", asking[i]);
+        cr_expect(strstr(r.text, "passed") == NULL && strstr(r.text, path) != NULL, "%s:\n%s", asking[i], r.text);
+        expect(r, 2, broken);
+    }
+    r = run("list cases");
+    cr_expect(strstr(r.text, "\nf32/pad40/quantize_pad40/") != NULL && strstr(r.text, "/real/") == NULL,
+              "other cases than those there are:\n%s", r.text);
+    expect(r, 0, broken);
+    r = run("list cases quantize_pad40");
+    cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
+    expect(r, 0, "f32/pad40/quantize_pad40/");
+    char *full = must_format("%s/%s", in_folder, path);
+    cr_assert(unlink(full) == 0, "no model to remove");
+    expect(run("gate gemma"), 3, "`make models` brings it"); /* an absent one is no error */
+    free(full);
+    free(path);
+    free(broken);
 }
 
 Test(command, each_plant_is_red_and_named) {
@@ -180,6 +423,9 @@ Test(command, run_refuses_what_it_cannot_judge) {
     expect(r, 2, "tex.frobnicate.u32");
     expect(run("run tests/foreign/spin.yaml"), 2, "ran past its budget of 100000 warp instructions");
     expect(run("run nosuch.yaml"), 2, "nosuch.yaml");
+    r = run("run tests/foreign/wrong.yaml");
+    cr_expect(strncmp(r.text, "DIFFERS run/double_i32/s1\n", 26) == 0, "the first line is another:\n%s", r.text);
+    free(r.text);
     expect(run("run tests/foreign/double.yaml --set m=3"), 2, "no expression of the launch file uses that name");
     expect(run("run tests/foreign/double.yaml --set n"), 2, "--set n");
     expect(run("run tests/foreign/double.yaml --set n=0x7fffffffffffffff"), 2, "n");

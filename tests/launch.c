@@ -1,4 +1,5 @@
 /* What launch_check refuses. */
+#include "../ref/checked.h"
 #include "machine_run.h"
 
 struct fault { /* one field changed in a good launch, and what the message must say */
@@ -46,6 +47,7 @@ FAULT(block_many, l->block[0] = 64; l->block[1] = 32)
 FAULT(block_maxntid, l->block[0] = 129)
 FAULT(few_args, l->arg_count = 2)
 FAULT(wide_arg, l->args[2].bytes = 8)
+FAULT(float_for_integer, l->args[2].is_float = true)
 FAULT(odd_arg, l->args[2].bytes = 3)
 FAULT(no_buffer, l->args[1].buffer = 2)
 FAULT(narrow_buffer, l->args[2].buffer = 0)
@@ -75,6 +77,8 @@ Test(launch, refusals) {
                                           {block_maxntid, ".maxntid"},
                                           {few_args, "3 parameters"},
                                           {wide_arg, "argument 2"},
+                                          {float_for_integer, "argument 2 of k is a floating-point number, the "
+                                                              "parameter n is an integer (.u32)"},
                                           {odd_arg, "argument 2"},
                                           {no_buffer, "buffer 2 of 2"},
                                           {narrow_buffer, "must have 8 bytes"},
@@ -116,6 +120,68 @@ Test(launch, refusals) {
     ptx_free(m);
 }
 
+/* One parameter of that type and one argument: NULL, or what launch_check says. */
+static const char *refusal(const char *type, struct launch_arg a) {
+    static struct error e;
+    static uint8_t data[8];
+    char text[256];
+    snprintf(text, sizeof text,
+             ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param %s p)\n{\nret;\n}\n", type);
+    struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+    cr_assert(m, "%s", e.text);
+    struct launch_buffer x = {.name = "x", .role = BUFFER_IN, .bytes = 8, .cell_bytes = 4, .data = data};
+    const struct launch l = {.module = m,
+                             .entry = "k",
+                             .grid = {1, 1, 1},
+                             .block = {1, 1, 1},
+                             .buffers = &x,
+                             .buffer_count = 1,
+                             .args = &a,
+                             .arg_count = 1};
+    const bool good = launch_check(&l, &e);
+    ptx_free(m);
+    return good ? NULL : e.text;
+}
+
+Test(launch, kinds_of_scalars) {
+    static const struct {
+        const char *type;
+        size_t bytes;
+        bool integer, real, buffer; /* what the parameter takes */
+    } rows[] = {
+        {".u8", 1, true, false, false},  {".s16", 2, true, false, false}, {".u32", 4, true, false, false},
+        {".s32", 4, true, false, false}, {".u64", 8, true, false, true},  {".s64", 8, true, false, true},
+        {".f32", 4, false, true, false}, {".f64", 8, false, true, false}, {".b32", 4, true, true, false},
+        {".b64", 8, true, true, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        for (int give = 0; give < 3; ++give) {
+            if (give == 2 && rows[i].bytes != 8)
+                continue;
+            const char *says = refusal(
+                rows[i].type,
+                (struct launch_arg){.buffer = give == 2 ? 0 : -1, .bytes = rows[i].bytes, .is_float = give == 1});
+            const char *given = give == 0 ? "an integer" : give == 1 ? "a floating-point number" : "a buffer";
+            const bool takes = give == 0 ? rows[i].integer : give == 1 ? rows[i].real : rows[i].buffer;
+            cr_expect(takes == !says, "%s to %s: %s", given, rows[i].type, says ? says : "passes");
+            char *want = must_format("argument 0 of k is %s, the parameter p is %s (%s)", given,
+                                     rows[i].real ? "a floating-point number" : "an integer", rows[i].type);
+            cr_expect(!says || !strcmp(says, want), "want \"%s\", says \"%s\"", want, says);
+            free(want);
+        }
+}
+
+Test(launch, structs_by_value) {
+    static const char *const types[] = {".align 8 .b8", ".align 4 .u32"};
+    for (size_t i = 0; i < 2; ++i) {
+        char *type = must_format("%s s[16], .param .u32", types[i]); /* and p */
+        const char *says = refusal(type, (struct launch_arg){.buffer = -1, .bytes = 8});
+        cr_expect(says && strstr(says, "parameter 0 of k, s, is an array of ") && strstr(says, "structs by value"),
+                  "%s: %s", type, says);
+        free(type);
+    }
+}
+
 /* Parameters lie as in C, and scalars of every size arrive. */
 Test(launch, parameters) {
     static const char text[] =
@@ -133,10 +199,12 @@ Test(launch, parameters) {
     uint32_t out[6] = {0};
     struct launch_buffer y = {
         .name = "y", .role = BUFFER_OUT, .bytes = sizeof out, .cell_bytes = 4, .data = (uint8_t *)out};
-    struct launch_arg a[6] = {
-        {.buffer = -1, .value = 0xfa, .bytes = 1},       {.buffer = -1, .value = 0xfedc, .bytes = 2},
-        {.buffer = -1, .value = 0x89abcdef, .bytes = 4}, {.buffer = 0, .bytes = 8},
-        {.buffer = -1, .value = 0x8001, .bytes = 2},     {.buffer = -1, .value = 0x3fc00000, .bytes = 4}};
+    struct launch_arg a[6] = {{.buffer = -1, .value = 0xfa, .bytes = 1},
+                              {.buffer = -1, .value = 0xfedc, .bytes = 2},
+                              {.buffer = -1, .value = 0x89abcdef, .bytes = 4},
+                              {.buffer = 0, .bytes = 8},
+                              {.buffer = -1, .value = 0x8001, .bytes = 2},
+                              {.buffer = -1, .value = 0x3fc00000, .bytes = 4, .is_float = true}};
     struct launch l = {.module = m,
                        .entry = "k",
                        .grid = {1, 1, 1},

@@ -193,9 +193,9 @@ Test(machine, barriers_gone_wrong) {
         /* warp 1 waits where warp 0 never comes, and warp 0 elsewhere: each is stuck for good */
         {"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nret;\nA:\nret;\n",
          EVENT_DEADLOCK, 4, 0, 1, 0, 1},
-        /* lanes 0 .. 15 alone */
+        /* lanes 0 .. 15 at one barrier, the others at another (had they exited, nobody would wait for them) */
         {"mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;\nsetp.lt.u32 %p1, %r1, 16;\n@!%p1 bra A;\nbar.sync "
-         "0;\nA:\nret;\n",
+         "0;\nret;\nA:\nbar.sync 1;\nret;\n",
          EVENT_DIVERGENT_BARRIER, 5, 0, 0, 0, 2},
         {"mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 37;\n@%p1 bar.sync 0;\nret;\n", EVENT_DIVERGENT_BARRIER, 3, 0, 1,
          5, 1},
@@ -363,5 +363,20 @@ Test(machine, instruction_set_by_name) {
     struct error e = {""};
     cr_assert(!machine_try(&test, &m, &t, &e), "sse17 runs");
     cr_assert(strstr(e.text, "sse17"), "no name in: %s", e.text);
+    ptx_free(m);
+}
+
+/* Many blocks, each within its budget, must not add up to for ever. */
+Test(machine, a_launch_has_a_budget_too) {
+    const struct machine_test test = {
+        .body = "mov.u32 %r1, 0;\nLOOP:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 300;\n@%p1 bra LOOP;\nret;\n",
+        .grid = {1000},
+        .budget = 1000,
+        .threads = 2};
+    struct trace t;
+    struct ptx_module *m;
+    struct error e;
+    cr_assert(!machine_try(&test, &m, &t, &e), "a launch of 900,000 instructions ran on a budget of 64,000");
+    cr_assert(strstr(e.text, "ran past 64000 warp instructions in all") != NULL, "message: %s", e.text);
     ptx_free(m);
 }

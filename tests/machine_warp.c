@@ -112,7 +112,8 @@ Test(machine_warp, votes_and_reductions) {
     }
 }
 
-/* A .sync or .aligned operation that live lanes miss. */
+/* Lanes that go round a .sync operation and exit are not waited for (PTX ISA 9.7.9.6); .aligned ones must not be gone
+ * round. Lanes that exited before count nowhere. */
 Test(machine_warp, missing_lanes) {
     static const char *const operations[] = {
         "shfl.sync.bfly.b32 %r30, %r10, 1, 31, -1;", "vote.sync.ballot.b32 %r30, %p1, -1;", "bar.warp.sync -1;",
@@ -122,11 +123,11 @@ Test(machine_warp, missing_lanes) {
         uint32_t in[32][16], out[32][16];
         char body[512];
         fill(in, k);
-        snprintf(body, sizeof body, "setp.lt.u32 %%p1, %%r1, 7;\n@%%p1 %s SKIP;\n%s\nSKIP:", k & 1 ? "ret; //" : "bra",
-                 operations[k / 2]);
+        snprintf(body, sizeof body, "setp.lt.u32 %%p1, %%r1, 7;\n@%%p1 %s SKIP;\n%s\nSKIP:\nadd.u32 %%r9, %%r9, 1;",
+                 k & 1 ? "ret; //" : "bra", operations[k / 2]);
         struct trace t;
         struct ptx_module *m = run_words(body, in, out, NULL, 32, &t);
-        cr_assert(t.event_count == !(k & 1), "%s: %zu events", operations[k / 2], t.event_count);
+        cr_assert(t.event_count == (k >= 6 && !(k & 1)), "%s: %zu events", operations[k / 2], t.event_count);
         if (t.event_count)
             cr_assert(t.events[0].kind == EVENT_DIVERGENT_ALIGNED && t.events[0].lane == 7, "%s: kind %d lane %u",
                       operations[k / 2], t.events[0].kind, t.events[0].lane);

@@ -1,11 +1,17 @@
 /* JSON lines and the terminal report. */
 #include "../ref/checked.h"
+#include "../reports/file.h"
 #include "../reports/terminal.h"
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct outcome outcome_of(const char *id, enum verdict v) {
@@ -88,10 +94,196 @@ Test(report, json_is_written_whole_or_not_at_all) {
     struct error e;
     cr_assert(!json_write("/nonexistent-folder/x.json", NULL, 0, &t, &e), "wrote into a folder that is not there");
     cr_assert(strstr(e.text, "/nonexistent-folder/x.json: cannot write") != NULL, "message: %s", e.text);
-    char folder[] = "/tmp/warpproof-json-XXXXXX";
-    cr_assert(mkdtemp(folder) != NULL, "no temporary folder");
-    cr_assert(!json_write(folder, NULL, 0, &t, &e), "replaced a folder by a file");
-    cr_assert(rmdir(folder) == 0, "the temporary was left behind");
+    char place[] = "/tmp/warpproof-json-XXXXXX";
+    cr_assert(mkdtemp(place) != NULL, "no temporary folder");
+    cr_assert(!json_write(place, NULL, 0, &t, &e), "replaced a folder by a file");
+    cr_assert(rmdir(place) == 0, "the temporary was left behind");
+}
+
+/* ---- the file of a report ---- */
+
+static char folder[] = "/tmp/warpproof-file-XXXXXX";
+
+static void make_folder(void) {
+    cr_assert(mkdtemp(folder) != NULL && chdir(folder) == 0, "no temporary folder");
+}
+
+/* Every test below leaves only what it names. */
+static void leave(const char *const *names) {
+    for (; *names != NULL; ++names) {
+        cr_expect(unlink(*names) == 0, "%s is not there", *names);
+    }
+    cr_expect(chdir("/") == 0 && rmdir(folder) == 0, "something was left behind");
+}
+
+static void expect_contents(const char *path, const char *want) {
+    char got[64] = "";
+    const int fd = open(path, O_RDONLY);
+    cr_expect(fd >= 0 && read(fd, got, sizeof got - 1) >= 0 && strcmp(got, want) == 0, "%s holds '%s', want '%s'", path,
+              got, want);
+    close(fd);
+}
+
+static void put(const char *path, const char *text) {
+    struct error e = {""};
+    cr_expect(file_put(path, text, strlen(text), &e), "%s", e.text);
+}
+
+static void refuse(const char *path, const char *text, size_t size, const char *says) {
+    struct error e = {""};
+    char *want = must_format("%s: cannot write: %s", path, says);
+    cr_expect(!file_put(path, text, size, &e), "%s was written", path);
+    cr_expect_str_eq(e.text, want, "want '%s', says '%s'", want, e.text);
+    free(want);
+}
+
+static bool is(const char *path, mode_t kind) {
+    struct stat s;
+    return lstat(path, &s) == 0 && (s.st_mode & S_IFMT) == kind;
+}
+
+TestSuite(report_file, .init = make_folder);
+
+Test(report_file, a_regular_file_is_replaced_and_keeps_its_mode) {
+    struct stat before, after;
+    umask(027);
+    put("new", "one");
+    cr_assert(stat("new", &before) == 0 && (before.st_mode & 07777) == 0640, "mode %o", (unsigned)before.st_mode);
+    cr_assert(chmod("new", 0604) == 0, "no chmod");
+    const int reader = open("new", O_RDONLY);
+    put("new", "two");
+    expect_contents("new", "two");
+    cr_expect(stat("new", &after) == 0 && (after.st_mode & 07777) == 0604, "mode %o", (unsigned)after.st_mode);
+    char old[4] = "";
+    cr_expect(read(reader, old, 3) == 3 && strcmp(old, "one") == 0, "who had it open sees '%s'", old);
+    close(reader);
+    leave((const char *const[]){"new", NULL});
+}
+
+Test(report_file, links_are_followed_and_stay) {
+    cr_assert(mkdir("d", 0700) == 0 && symlink("d/b", "a") == 0 && symlink("../c", "d/b") == 0 &&
+                  symlink("loop", "loop") == 0,
+              "no links");
+    char *absolute = must_format("%s/c", folder);
+    cr_assert(symlink(absolute, "d/e") == 0, "no link");
+    free(absolute);
+    put("a", "through a link to nothing");
+    expect_contents("c", "through a link to nothing");
+    put("a", "two links");
+    expect_contents("c", "two links");
+    put("d/e", "an absolute link");
+    expect_contents("c", "an absolute link");
+    cr_expect(is("a", S_IFLNK) && is("d/b", S_IFLNK) && is("d/e", S_IFLNK) && is("c", S_IFREG), "a link was replaced");
+    refuse("loop", "x", 1, "Too many levels of symbolic links");
+    cr_expect(unlink("d/b") == 0 && unlink("d/e") == 0 && rmdir("d") == 0, "something was left in d");
+    leave((const char *const[]){"a", "c", "loop", NULL});
+}
+
+Test(report_file, what_is_no_regular_file_is_written_through) {
+    cr_assert(mkfifo("pipe", 0600) == 0 && symlink("pipe", "link") == 0 && mkdir("d", 0700) == 0, "no fixtures");
+    const int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    char got[16] = "";
+    put("link", "first, ");
+    put("pipe", "second");
+    cr_expect(read(reader, got, sizeof got - 1) == 13 && strcmp(got, "first, second") == 0, "the pipe got '%s'", got);
+    close(reader);
+    const struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    cr_assert(bind(listener, (const struct sockaddr *)&name, sizeof name) == 0, "no socket");
+    refuse("socket", "x", 1, "No such device or address");
+    refuse("d", "x", 1, "Is a directory");
+    cr_expect(is("pipe", S_IFIFO) && is("link", S_IFLNK) && is("socket", S_IFSOCK) && is("d", S_IFDIR),
+              "something was replaced");
+    close(listener);
+    rmdir("d");
+    leave((const char *const[]){"pipe", "link", "socket", NULL});
+}
+
+Test(report_file, a_reader_that_goes_away_is_an_error) {
+    static char large[1 << 20];
+    cr_assert(mkfifo("pipe", 0600) == 0, "no pipe");
+    const pid_t reader = fork();
+    if (reader == 0) {
+        char one;
+        const int fd = open("pipe", O_RDONLY);
+        _exit(read(fd, &one, 1) == 1 ? 0 : 1);
+    }
+    refuse("pipe", large, sizeof large, "Broken pipe");
+    int status;
+    cr_expect(waitpid(reader, &status, 0) == reader && status == 0, "the reader read nothing");
+    struct sigaction now;
+    cr_expect(sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL, "SIGPIPE stays ignored");
+    leave((const char *const[]){"pipe", NULL});
+}
+
+Test(report_file, a_size_limit_is_an_error_that_leaves_the_old_file) {
+    put("f", "old");
+    struct rlimit limit, none;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    none = limit;
+    none.rlim_cur = 2;
+    setrlimit(RLIMIT_FSIZE, &none);
+    refuse("f", "new", 3, "File too large");
+    refuse("g", "new", 3, "File too large");
+    setrlimit(RLIMIT_FSIZE, &limit);
+    expect_contents("f", "old");
+    leave((const char *const[]){"f", NULL});
+}
+
+/* /dev/fd shows the path that a removed file had, with " (deleted)" behind it. */
+Test(report_file, a_file_without_a_name_is_written_through) {
+    const int fd = open("f", O_RDWR | O_CREAT | O_EXCL, 0600);
+    cr_assert(fd >= 0 && write(fd, "old text", 8) == 8 && unlink("f") == 0, "no file without a name");
+    char *path = must_format("/proc/self/fd/%d", fd), got[16] = "";
+    put(path, "new");
+    cr_expect(pread(fd, got, sizeof got - 1, 0) == 3 && strcmp(got, "new") == 0, "it holds '%s'", got);
+    free(path);
+    close(fd);
+    leave((const char *const[]){NULL});
+}
+
+Test(report_file, impossible_places_are_errors) {
+    put("f", "x");
+    refuse("f/g", "x", 1, "Not a directory");
+    refuse("absent/g", "x", 1, "No such file or directory");
+    refuse("g/", "x", 1, "No such file or directory");
+    refuse("", "x", 1, "No such file or directory");
+    char *longest = must_calloc(257, 1);
+    memset(longest, 'n', 255);
+    put(longest, "a name as long as names may be");
+    longest[255] = 'n';
+    refuse(longest, "x", 1, "File name too long");
+    longest[255] = 0;
+    leave((const char *const[]){"f", longest, NULL});
+    free(longest);
+}
+
+Test(report, failures_are_parted_by_empty_lines_and_start_without) {
+    struct outcome o[3] = {outcome_of("a/b/k/nt1/exact/s1", VERDICT_DIFFERS),
+                           outcome_of("a/b/k/nt1/adv/s1", VERDICT_GUARD),
+                           outcome_of("a/b/k/nt1/rand/s1", VERDICT_UNWRITTEN)};
+    static const struct {
+        size_t full;
+        const char *first;
+        size_t empty;
+    } rows[] = {{3, "DIFFERS a/b", 2}, {2, "DIFFERS a/b", 2}, {0, "DIFFERS a/b", 0}};
+    for (size_t i = 0; i < 3; ++i) {
+        FILE *f = tmpfile();
+        terminal_failures(f, o, 3, rows[i].full, 8);
+        char *text = slurp(f);
+        size_t empty = 0;
+        for (const char *at = text; (at = strstr(at, "\n\n")) != NULL; ++at) {
+            ++empty;
+        }
+        cr_expect(strncmp(text, rows[i].first, strlen(rows[i].first)) == 0, "starts with an empty line:\n%s", text);
+        cr_expect(empty == rows[i].empty, "%zu full: %zu empty lines, want %zu:\n%s", rows[i].full, empty,
+                  rows[i].empty, text);
+        free(text);
+        fclose(f);
+    }
+    for (int i = 0; i < 3; ++i) {
+        outcome_free(&o[i]);
+    }
 }
 
 Test(report, a_failure_names_all_and_keeps_the_terminal_safe) {

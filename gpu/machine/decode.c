@@ -90,19 +90,23 @@ uint32_t pred_temp(struct decoder *d) {
     return PRED_TEMP + d->pred_temps++ % (PRED_FIRST - PRED_TEMP);
 }
 
-bool variable_address(struct decoder *d, int variable, uint64_t *address) {
-    const struct ptx_variable *v = &d->m->variables[variable];
+bool module_address(const struct launch *l, int variable, uint64_t *address) {
+    const struct ptx_variable *v = &l->module->variables[variable];
     if (v->space == PTX_SHARED) {
         *address = v->offset;
         return true;
     }
     if (v->space != PTX_GLOBAL && v->space != PTX_CONST)
-        return refuse(d, "an address in this state space");
-    uint64_t region = d->l->buffer_count; /* runner.c places these variables behind the buffers, in this order */
+        return false;
+    uint64_t region = l->buffer_count; /* runner.c places these variables behind the buffers, in this order */
     for (int i = 0; i < variable; ++i)
-        region += d->m->variables[i].space == PTX_GLOBAL || d->m->variables[i].space == PTX_CONST;
+        region += l->module->variables[i].space == PTX_GLOBAL || l->module->variables[i].space == PTX_CONST;
     *address = (region + 1) << BUFFER_SHIFT;
     return true;
+}
+
+bool variable_address(struct decoder *d, int variable, uint64_t *address) {
+    return module_address(d->l, variable, address) || refuse(d, "an address in this state space");
 }
 
 /* Special registers that are the same for the whole launch. */
@@ -371,9 +375,7 @@ static void find_undefined(struct decoder *d) {
 /* Branch targets become records; straight runs and weights. start[i]: first record of instruction i. */
 static void link_records(struct decoder *d, const size_t *start) {
     struct program *p = d->p;
-    size_t *joins;
-    bool *leaders;
-    flow_joins(d->f, &joins, &leaders);
+    bool *leaders = flow_leaders(d->f);
     const size_t n = p->record_count;
     p->run_end = must_calloc(n, sizeof *p->run_end);
     p->weight = must_calloc(n + 1, sizeof *p->weight);
@@ -385,13 +387,11 @@ static void link_records(struct decoder *d, const size_t *start) {
         p->weight[i + 1] = p->weight[i] + r->weight;
         if (r->control != CONTROL_BRANCH)
             continue;
-        const size_t join = joins[r->site];
         r->dst = (uint32_t)start[r->dst];
-        r->a = join == SIZE_MAX ? NO_RECORD : (uint32_t)start[join];
     }
     for (size_t i = n; i-- > 0;)
         p->run_end[i] = p->records[i].control ? (uint32_t)i : leader[i + 1] ? (uint32_t)i + 1 : p->run_end[i + 1];
-    free(joins), free(leaders), free(leader);
+    free(leaders), free(leader);
 }
 
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {

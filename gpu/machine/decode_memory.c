@@ -225,7 +225,9 @@ static bool decode_ldmatrix(struct decoder *d) {
     const uint32_t list = wide(d, matrices);
     memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
     const uint32_t b = matrices | (trans ? LDMATRIX_TRANS : 0) | (x.wide_address ? LDMATRIX_WIDE : 0);
-    emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, add_access(d, &x), shift)->wide = list;
+    struct record *r = emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, add_access(d, &x), shift);
+    r->wide = list;
+    r->gather = GATHER_LIVE;
     return true;
 }
 

@@ -9,7 +9,7 @@ static bool decode_bra(struct decoder *d) {
     const struct ptx_operand *o = &d->in->operands[0];
     if (o->kind != PTX_OP_LABEL)
         return refuse(d, "a branch needs a label");
-    emit(d, NULL, BLEND_NONE, (uint32_t)o->target, NO_RECORD, 0, 0, 0)->control = CONTROL_BRANCH;
+    emit(d, NULL, BLEND_NONE, (uint32_t)o->target, 0, 0, 0, 0)->control = CONTROL_BRANCH;
     return true;
 }
 
@@ -29,12 +29,11 @@ static bool decode_barrier(struct decoder *d) {
             return refuse(d, NULL);
         if (!all_taken(d) || !operand_total(d, 1, 1) || !source_number(d, 0, 32, &members))
             return false;
-        emit(d, op_warp_sync, BLEND_NONE, 0, members, 0, 0, 0);
+        emit(d, op_warp_sync, BLEND_NONE, 0, members, 0, 0, 0)->gather = GATHER_MEMBERS_A;
         return true;
     }
     has(d, "cta");
-    if (!old)
-        has(d, "aligned");
+    const bool aligned = old || has(d, "aligned");
     const bool arrive = has(d, "arrive");
     if (!arrive && !has(d, "sync"))
         return refuse(d, NULL);
@@ -49,7 +48,10 @@ static bool decode_barrier(struct decoder *d) {
         return refuse(d, "a thread count is a multiple of 32, at most 1024");
     if (!source_number(d, 0, 32, &id) || (d->in->operand_count == 2 && !source_number(d, 1, 32, &threads)))
         return false;
-    emit(d, NULL, BLEND_NONE, 0, id, threads, 0, arrive)->control = CONTROL_BARRIER;
+    struct record *r =
+        emit(d, NULL, BLEND_NONE, 0, id, threads, 0, (arrive ? BARRIER_ARRIVE : 0) | (aligned ? BARRIER_ALIGNED : 0));
+    r->control = CONTROL_BARRIER;
+    r->gather = GATHER_LIVE;
     return true;
 }
 
@@ -75,7 +77,9 @@ static bool decode_shfl(struct decoder *d) {
     const int second = d->in->operands[0].second;
     d->p->wide[list] = s[3];
     d->p->wide[list + 1] = second >= 0 ? d->slot[second] : UINT32_MAX;
-    emit(d, op_shfl, BLEND_NONE, dst, s[0], s[1], s[2], mode)->wide = list;
+    struct record *r = emit(d, op_shfl, BLEND_NONE, dst, s[0], s[1], s[2], mode);
+    r->wide = list;
+    r->gather = GATHER_MEMBERS_WIDE;
     return true;
 }
 
@@ -90,7 +94,7 @@ static bool decode_vote(struct decoder *d) {
         return false;
     if (mode == 3 ? !destination_number(d, 0, 32, &dst) : !pred_destination(d, &d->in->operands[0], &dst))
         return false;
-    emit(d, mode == 3 ? op_ballot : op_vote, BLEND_NONE, dst, pred, members, 0, mode);
+    emit(d, mode == 3 ? op_ballot : op_vote, BLEND_NONE, dst, pred, members, 0, mode)->gather = GATHER_MEMBERS_B;
     return true;
 }
 
@@ -116,7 +120,8 @@ static bool decode_match(struct decoder *d) {
     reads_across(d, &d->in->operands[1]);
     const int second = d->in->operands[0].second;
     emit(d, op_match, BLEND_NONE, dst, a, members, second >= 0 ? d->slot[second] : UINT32_MAX,
-         all | (t == PTX_B64) << 1);
+         all | (t == PTX_B64) << 1)
+        ->gather = GATHER_MEMBERS_B;
     return true;
 }
 
@@ -133,7 +138,7 @@ static bool decode_redux(struct decoder *d) {
         return false;
     reads_across(d, &d->in->operands[1]);
     const int ops[] = {0, t == PTX_S32 ? 3 : 1, t == PTX_S32 ? 4 : 2, 5, 6, 7};
-    emit(d, op_redux, BLEND_NONE, dst, a, members, 0, ops[what]);
+    emit(d, op_redux, BLEND_NONE, dst, a, members, 0, ops[what])->gather = GATHER_MEMBERS_B;
     return true;
 }
 
@@ -180,10 +185,11 @@ static bool decode_mma(struct decoder *d) {
         return false;
     const uint32_t list = wide(d, 14);
     memcpy(d->p->wide + list, registers, sizeof registers);
-    emit(d, d->isa->mma, BLEND_NONE, 0, 0, 0, 0,
-         sizes[shape].macs | (t[1] == PTX_U8 ? MMA_A_UNSIGNED : 0) | (t[2] == PTX_U8 ? MMA_B_UNSIGNED : 0) |
-             (clamp ? MMA_SATFINITE : 0))
-        ->wide = list;
+    struct record *r = emit(d, d->isa->mma, BLEND_NONE, 0, 0, 0, 0,
+                            sizes[shape].macs | (t[1] == PTX_U8 ? MMA_A_UNSIGNED : 0) |
+                                (t[2] == PTX_U8 ? MMA_B_UNSIGNED : 0) | (clamp ? MMA_SATFINITE : 0));
+    r->wide = list;
+    r->gather = GATHER_LIVE;
     return true;
 }
 

@@ -1,38 +1,24 @@
-/* A warp in execution. Straight runs of records have no check but their guards; between runs the warp looks at joins,
- * branches, barriers, its budget.
+/* A warp in execution. While all its live lanes are together, straight runs of records have no check but their guards;
+ * between runs the warp looks at branches, barriers, its budget.
  *
- * Divergence: a branch whose lanes disagree leaves a frame for the place where both sides join again (its immediate
- * post-dominator) and one for the other side, and goes on with one side; a side that reaches the join ends, and the
- * frame below takes over. Legal by PTX ISA 9.7.12 and facts/ptx.md K-2. Lanes that exit leave every frame. */
+ * Divergence: a branch whose lanes disagree makes two groups. Of several groups the one at the lowest place runs, since
+ * compilers put the place where paths join behind the paths; groups that meet become one. A record that needs certain
+ * lanes (a barrier, ldmatrix, mma, a .sync operation) makes its group wait until they have come or have exited, as
+ * hardware does; only when all groups wait and none can go on does the lowest go without the others, and the handler
+ * makes an event of it. A group that spins gives way after TURN steps, to other groups and other warps.
+ * Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
 #include "machine.h"
 #include <string.h>
+
+enum { TURN = 1 << 16 };
 
 void warp_start(struct warp *w, uint32_t lanes) {
     w->live = w->mask = lanes;
     w->pc = 0;
-    w->join = NO_RECORD;
-    w->depth = 0;
+    w->other_count = 0;
+    w->pinned = w->forced = false;
+    w->slice = TURN;
     w->state = lanes ? WARP_READY : WARP_DONE;
-}
-
-static void push(struct warp *w, uint32_t pc, uint32_t join, uint32_t mask) {
-    w->stack[w->depth++] = (struct frame){.pc = pc, .join = join, .mask = mask};
-}
-
-/* Takes up the innermost frame that still has lanes and work; the warp is done when there is none. */
-static void pop(struct warp *w) {
-    while (w->depth) {
-        const struct frame f = w->stack[--w->depth];
-        const uint32_t mask = f.mask & w->live;
-        if (!mask || f.pc == f.join)
-            continue;
-        w->pc = f.pc;
-        w->join = f.join;
-        w->mask = mask;
-        return;
-    }
-    w->mask = 0;
-    w->state = WARP_DONE;
 }
 
 static uint32_t guarded(const struct warp *w, const struct record *r) {
@@ -42,25 +28,140 @@ static uint32_t guarded(const struct warp *w, const struct record *r) {
     return w->mask & (r->guard & GUARD_NEGATED ? ~held : held);
 }
 
+/* Lanes that record r needs and that are neither in the mask nor exited. */
+static uint32_t missing(const struct warp *w, const struct record *r, uint32_t mask) {
+    uint32_t offset;
+    switch (r->gather) {
+    case GATHER_LIVE:
+        return w->live & ~mask;
+    case GATHER_MEMBERS_A:
+        offset = r->a;
+        break;
+    case GATHER_MEMBERS_B:
+        offset = r->b;
+        break;
+    case GATHER_MEMBERS_WIDE:
+        offset = w->wide[r->wide];
+        break;
+    default:
+        return 0;
+    }
+    return reg32(w, offset)[__builtin_ctz(mask)] & w->live & ~mask;
+}
+
+/* ---- groups ---- */
+
+/* The lanes at pc join whatever group is there. */
+static void add_group(struct warp *w, uint32_t pc, uint32_t mask, uint32_t missed) {
+    for (unsigned i = 0; i < w->other_count; ++i)
+        if (w->others[i].pc == pc) {
+            w->others[i].mask |= mask;
+            w->others[i].missed &= ~mask;
+            w->others[i].waiting = false; /* perhaps it is complete now */
+            return;
+        }
+    w->others[w->other_count++] =
+        (struct group){.pc = pc, .mask = mask, .waiting = missed, .missed = missed, .since = w->block->steps};
+}
+
+/* Lanes that an ldmatrix or mma waited for and that exited instead make an event; at a barrier and for a .sync
+ * operation that is in order (PTX ISA 9.7.13.1, 9.7.9.6). */
+static void run_group(struct warp *w, unsigned i) {
+    const struct group g = w->others[i];
+    const struct record *r = &w->block->machine->program->records[g.pc];
+    w->others[i] = w->others[--w->other_count];
+    w->pc = g.pc;
+    w->mask = g.mask;
+    if (g.missed & ~w->live && r->gather == GATHER_LIVE && r->control != CONTROL_BARRIER)
+        event_diverged(w, r, g.mask);
+}
+
+/* Of the groups that do not wait: the lowest, or (oldest) the one that has not run for longest. UINT32_MAX: none. */
+static unsigned pick(const struct warp *w, bool oldest) {
+    unsigned best = UINT32_MAX;
+    for (unsigned i = 0; i < w->other_count; ++i) {
+        const struct group *g = &w->others[i];
+        if (g->waiting)
+            continue;
+        if (best == UINT32_MAX || (oldest ? g->since < w->others[best].since : g->pc < w->others[best].pc))
+            best = i;
+    }
+    return best;
+}
+
+/* Decides which group runs next. False: there is none, the warp is done. */
+static bool choose(struct warp *w, bool turn) {
+    const struct record *records = w->block->machine->program->records;
+    const bool stay = w->pinned && w->mask && !turn;
+    if (stay) { /* but take along whoever waits here */
+        for (unsigned i = 0; i < w->other_count; ++i)
+            if (w->others[i].pc == w->pc) {
+                w->mask |= w->others[i].mask;
+                w->others[i] = w->others[--w->other_count];
+                break;
+            }
+        return true;
+    }
+    w->pinned = turn;
+    if (w->mask)
+        add_group(w, w->pc, w->mask, 0);
+    w->mask = 0;
+    if (!w->other_count) {
+        w->state = WARP_DONE;
+        return false;
+    }
+    for (unsigned i = 0; i < w->other_count; ++i) {
+        struct group *g = &w->others[i];
+        g->waiting = g->waiting && missing(w, &records[g->pc], g->mask);
+    }
+    unsigned next = pick(w, turn);
+    if (next == UINT32_MAX) { /* all wait for each other */
+        w->forced = true;
+        next = 0;
+        for (unsigned i = 1; i < w->other_count; ++i)
+            next = w->others[i].pc < w->others[next].pc ? i : next;
+    }
+    run_group(w, next);
+    return true;
+}
+
+/* The group that runs must wait before record pc for lanes that are elsewhere. */
+static bool must_wait(struct warp *w, const struct record *r) {
+    if (!r->gather || !w->other_count || !guarded(w, r))
+        return false;
+    if (w->forced || !missing(w, r, w->mask)) {
+        w->forced = false;
+        return false;
+    }
+    add_group(w, w->pc, w->mask, missing(w, r, w->mask));
+    w->mask = 0;
+    w->pinned = false;
+    return true;
+}
+
+static bool is_exit(const struct record *r) {
+    return r->control == CONTROL_EXIT && !r->guard;
+}
+
 static void branch(struct warp *w, const struct record *r) {
     const uint32_t taken = guarded(w, r), rest = w->mask & ~taken;
     const uint32_t next = w->pc + 1;
-    if (!rest || !taken) {
-        w->pc = rest ? next : r->dst;
+    const struct record *records = w->block->machine->program->records;
+    w->pc = rest ? next : r->dst;
+    if (!rest || !taken || r->dst == next)
         return;
-    }
-    /* Where no join is known the sides run until the enclosing one. */
-    const uint32_t join = r->a == NO_RECORD ? w->join : r->a;
-    if (join != w->join)
-        push(w, join, w->join, w->mask);
-    if (r->dst != join)
-        push(w, r->dst, join, taken);
-    if (next != join) {
-        w->pc = next;
-        w->join = join;
+    if (is_exit(&records[r->dst])) { /* an early return: those lanes are gone at once, nobody waits for them */
+        w->block->steps += records[r->dst].weight;
+        w->live &= ~taken;
         w->mask = rest;
+    } else if (is_exit(&records[next])) {
+        w->block->steps += records[next].weight;
+        w->live &= ~rest;
+        w->mask = taken;
+        w->pc = r->dst;
     } else {
-        pop(w);
+        add_group(w, r->dst, taken, 0);
+        w->mask = rest;
     }
 }
 
@@ -69,9 +170,11 @@ static void leave(struct warp *w, uint32_t lanes) {
     w->mask &= ~lanes;
     if (w->mask)
         ++w->pc;
-    else
-        pop(w);
+    else if (!w->other_count)
+        w->state = WARP_DONE;
 }
+
+/* ---- records ---- */
 
 /* The handler computes all lanes into the scratch register; those of the mask are taken over. */
 static void run_partial(struct warp *w, const struct record *r, uint32_t mask) {
@@ -115,28 +218,68 @@ static void run_straight(struct warp *w, const struct record *r, const struct re
     }
 }
 
+/* The same up to `end` while other groups exist: stops before a record that must wait, or where another group is.
+ * False: the group waits. */
+static bool run_apart(struct warp *w, uint32_t end) {
+    struct block *b = w->block;
+    const struct program *p = b->machine->program;
+    for (unsigned i = 0; i < w->other_count; ++i)
+        if (w->others[i].pc > w->pc && w->others[i].pc < end)
+            end = w->others[i].pc;
+    for (; w->pc < end; ++w->pc) {
+        const struct record *r = &p->records[w->pc];
+        if (must_wait(w, r))
+            return false;
+        b->steps += r->weight;
+        const uint32_t mask = guarded(w, r);
+        if (mask)
+            run_partial(w, r, mask);
+    }
+    return true;
+}
+
 static void stop(struct warp *w, const struct record *r, enum event_kind kind) {
     const struct event v = {.kind = kind, .buffer = -1, .plane = -1, .other_plane = -1};
     event_at(w, r, (unsigned)__builtin_ctz(w->mask), v);
     w->block->stopped = w->block->ends_grid = true;
 }
 
+/* A branch: the place where loops are bounded and turns are taken. False: the warp stops here for now. */
+static bool take_branch(struct warp *w, const struct record *r) {
+    struct block *b = w->block;
+    if (atomic_load_explicit(&b->machine->stop_after, memory_order_relaxed) < b->number) {
+        b->stopped = true; /* this block's results are not wanted any more */
+        return false;
+    }
+    branch(w, r);
+    if (b->steps < w->slice)
+        return true;
+    w->slice = b->steps + TURN;
+    if (w->other_count)
+        choose(w, true);
+    return false;
+}
+
 void warp_run(struct warp *w) {
     struct block *b = w->block;
     const struct machine *m = b->machine;
     const struct program *p = m->program;
+    w->slice = b->steps + TURN;
     while (w->state == WARP_READY) {
-        if (w->pc == w->join) {
-            pop(w);
-            continue;
-        }
+        if ((w->other_count || !w->mask) && !choose(w, false))
+            return;
         const uint32_t end = p->run_end[w->pc];
-        run_straight(w, p->records + w->pc, p->records + end);
-        b->steps += p->weight[end] - p->weight[w->pc];
-        w->pc = end;
+        if (w->other_count) {
+            if (!run_apart(w, end) || w->pc < end)
+                continue;
+        } else {
+            run_straight(w, p->records + w->pc, p->records + end);
+            b->steps += p->weight[end] - p->weight[w->pc];
+            w->pc = end;
+        }
         const struct record *r = &p->records[end];
-        if (r->control == CONTROL_NONE || w->pc == w->join)
-            continue; /* a leader: a join may be here */
+        if (r->control == CONTROL_NONE || must_wait(w, r))
+            continue; /* a leader, or other lanes must come first */
         b->steps += r->weight;
         if (b->steps > m->budget) {
             stop(w, r, EVENT_STEP_BUDGET);
@@ -144,11 +287,8 @@ void warp_run(struct warp *w) {
         }
         switch (r->control) {
         case CONTROL_BRANCH:
-            if (atomic_load_explicit(&m->stop_after, memory_order_relaxed) < b->number) {
-                b->stopped = true; /* this block's results are not wanted any more */
+            if (!take_branch(w, r))
                 return;
-            }
-            branch(w, r);
             break;
         case CONTROL_EXIT:
             leave(w, guarded(w, r));

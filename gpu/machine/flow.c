@@ -1,6 +1,4 @@
-/* The control flow of a function: basic blocks, where branches join again, and which registers may be read before they
- * are written.
- * Source: Cooper, Harvey, Kennedy, "A simple, fast dominance algorithm" (2001), run on the reversed graph. */
+/* The control flow of a function: basic blocks, and which registers may be read before they are written. */
 #include "../../ref/checked.h"
 #include "machine.h"
 #include <stdlib.h>
@@ -25,7 +23,7 @@ struct graph { /* basic blocks; the node `count` is the end of the function */
     size_t (*next)[2]; /* (count) successors, SIZE_MAX: none */
 };
 
-static bool *find_leaders(const struct ptx_function *f) {
+bool *flow_leaders(const struct ptx_function *f) {
     bool *leaders = must_calloc(f->instruction_count + 1, sizeof *leaders);
     leaders[0] = true;
     for (size_t i = 0; i < f->instruction_count; ++i) {
@@ -72,89 +70,6 @@ static void close_graph(struct graph *g) {
     free(g->next);
 }
 
-/* order = the blocks in a postorder of the reversed graph from the end node, which comes last; unreached ones are
- * left out. Returns how many. */
-static size_t reverse_postorder(const struct graph *g, size_t *order, size_t *number) {
-    const size_t nodes = g->count + 1;
-    size_t *count = must_calloc(nodes + 1, sizeof *count); /* predecessors, as one list behind the other */
-    for (size_t b = 0; b < g->count; ++b)
-        for (int k = 0; k < 2; ++k)
-            if (g->next[b][k] != SIZE_MAX)
-                ++count[g->next[b][k] + 1];
-    for (size_t b = 0; b < nodes; ++b)
-        count[b + 1] += count[b];
-    size_t *from = must_calloc(count[nodes], sizeof *from), *fill = must_calloc(nodes, sizeof *fill);
-    for (size_t b = 0; b < g->count; ++b)
-        for (int k = 0; k < 2; ++k)
-            if (g->next[b][k] != SIZE_MAX) {
-                const size_t to = g->next[b][k];
-                from[count[to] + fill[to]++] = b;
-            }
-    size_t *stack = must_calloc(nodes, sizeof *stack), *at = must_calloc(nodes, sizeof *at), depth = 0, done = 0;
-    bool *seen = must_calloc(nodes, sizeof *seen);
-    for (size_t b = 0; b < nodes; ++b)
-        number[b] = SIZE_MAX;
-    stack[depth++] = g->count;
-    seen[g->count] = true;
-    while (depth) {
-        const size_t b = stack[depth - 1];
-        if (at[b] == fill[b]) {
-            number[b] = done;
-            order[done++] = b;
-            --depth;
-            continue;
-        }
-        const size_t to = from[count[b] + at[b]++];
-        if (!seen[to]) {
-            seen[to] = true;
-            stack[depth++] = to;
-        }
-    }
-    free(count), free(from), free(fill), free(stack), free(at), free(seen);
-    return done;
-}
-
-void flow_joins(const struct ptx_function *f, size_t **joins, bool **leaders) {
-    *leaders = find_leaders(f);
-    *joins = must_calloc(f->instruction_count, sizeof **joins);
-    struct graph g = open_graph(f, *leaders);
-    const size_t nodes = g.count + 1;
-    size_t *order = must_calloc(nodes, sizeof *order), *number = must_calloc(nodes, sizeof *number);
-    size_t *above = must_calloc(nodes, sizeof *above); /* immediate post-dominator */
-    const size_t reached = reverse_postorder(&g, order, number);
-    for (size_t b = 0; b < nodes; ++b)
-        above[b] = SIZE_MAX;
-    above[g.count] = g.count;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t i = reached - 1; i-- > 0;) {
-            const size_t b = order[i];
-            size_t join = SIZE_MAX;
-            for (int k = 0; k < 2; ++k) {
-                size_t x = g.next[b][k];
-                if (x == SIZE_MAX || above[x] == SIZE_MAX)
-                    continue;
-                size_t y = join == SIZE_MAX ? x : join;
-                while (x != y) {
-                    while (number[x] < number[y])
-                        x = above[x];
-                    while (number[y] < number[x])
-                        y = above[y];
-                }
-                join = x;
-            }
-            changed |= above[b] != join;
-            above[b] = join;
-        }
-    }
-    for (size_t i = 0; i < f->instruction_count; ++i) {
-        const size_t join = above[g.block[i]];
-        (*joins)[i] = join == SIZE_MAX || join == g.count ? SIZE_MAX : g.first[join];
-    }
-    free(order), free(number), free(above);
-    close_graph(&g);
-}
-
 bool flow_writes(const struct ptx_instruction *in, size_t operand) {
     static const char *const none[] = {"st", "red", "bra", "bar", "barrier", "call", "cp", "stmatrix", "nanosleep"};
     for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
@@ -192,7 +107,7 @@ enum { MOST_SET_WORDS = 1 << 24 }; /* of one kind of set: 128 MiB */
 /* Liveness per lane: a guarded write may not happen, so it ends no register's life. */
 bool *flow_undefined(const struct ptx_function *f) {
     bool *undefined = must_calloc(f->register_count, sizeof *undefined);
-    bool *leaders = find_leaders(f);
+    bool *leaders = flow_leaders(f);
     struct graph g = open_graph(f, leaders);
     const size_t words = (f->register_count + 63) / 64;
     if (words &&

@@ -23,6 +23,15 @@ struct record;
 typedef void handler(struct warp *w, const struct record *r, uint32_t mask);
 
 enum blend { BLEND_NONE, BLEND_32, BLEND_64 };
+enum gather { /* a member mask's register is at record.a, record.b, or the first of record.wide */
+              GATHER_NONE,
+              GATHER_LIVE,
+              GATHER_MEMBERS_A,
+              GATHER_MEMBERS_B,
+              GATHER_MEMBERS_WIDE,
+};
+/* record.imm of a barrier. */
+enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2 };
 enum control { CONTROL_NONE, CONTROL_BRANCH, CONTROL_EXIT, CONTROL_BARRIER, CONTROL_TRAP };
 
 #define GUARD_NEGATED 0x80000000u
@@ -31,11 +40,12 @@ struct record {
     handler *run;
     int64_t imm;
     uint32_t dst, a, b, c; /* byte offsets into the register file, or predicate numbers. Memory: c = access number.
-                            * Branch: dst = target record, a = record where the two sides join, or NO_RECORD */
+                            * Branch: dst = target record */
     uint32_t guard;        /* predicate number (| GUARD_NEGATED); 0: always */
     uint32_t wide;         /* first of the offsets in program.wide that do not fit above */
     uint32_t site;         /* instruction of the entry */
     uint8_t blend, control;
+    uint8_t gather; /* which lanes must be together here: enum gather */
     uint8_t weight; /* 1 for the first record of an instruction, 0 for its helpers: what counts as a warp instruction */
 };
 
@@ -148,13 +158,15 @@ struct machine { /* one run */
     uint64_t blocks, budget;
     bool parallel;
     atomic_flag locks[STORE_LOCKS];
+    atomic_uint_fast64_t spent;      /* warp instructions of the blocks that have ended, in this pass */
     atomic_uint_fast64_t stop_after; /* lowest block that trapped or ran out of steps; blocks above are not wanted */
 };
 
 struct site_range {  /* per block: what an access site may touch without a closer look */
     uint64_t lo, hi; /* addresses as the instruction forms them */
     uint8_t *host;   /* where the byte at lo is */
-    int32_t range;   /* shared: the site's own range + 1; global: the region + 1; 0: none yet */
+    int32_t region;  /* of a global range: index of the region + 1 */
+    int32_t range;   /* index of the site's own range of shared memory + 1, 0 before its first access there */
 };
 
 struct event_entry {
@@ -170,11 +182,12 @@ struct event_table {
 
 enum warp_state { WARP_READY, WARP_WAITING, WARP_DONE };
 
-/* Each level of divergence splits a mask, so at most 31 levels are open; each holds a join and a side. */
-#define STACK_DEPTH 72
-
-struct frame {
-    uint32_t pc, join, mask;
+/* Lanes of a warp that are at one place. Groups are disjoint, so there are never more of them than lanes. */
+struct group {
+    uint32_t pc, mask;
+    bool waiting;    /* before a record that needs lanes which are elsewhere */
+    uint32_t missed; /* lanes that it waits for, or waited for when it began to */
+    uint64_t since;  /* steps of the block when it last ran */
 };
 
 struct warp {
@@ -183,10 +196,13 @@ struct warp {
     const uint32_t *wide; /* program.wide */
     struct block *block;
     uint32_t number;
-    uint32_t live;           /* lanes that have not exited */
-    uint32_t pc, join, mask; /* the innermost frame */
-    struct frame stack[STACK_DEPTH];
-    unsigned depth;
+    uint32_t live;     /* lanes that have not exited */
+    uint32_t pc, mask; /* the group that runs */
+    struct group others[LANES];
+    unsigned other_count; /* 0: all live lanes are together */
+    bool pinned;          /* the group that runs goes on, though another one is at a lower place */
+    bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
+    uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
     unsigned barrier; /* waited for */
 };
@@ -207,6 +223,7 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t number; /* x fastest */
     uint64_t steps, macs;
     uint64_t event_order;
+    uint32_t interval; /* barriers passed */
     struct event_table events;
     struct barrier barriers[16];
     bool stopped;   /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
@@ -228,11 +245,11 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
 struct isa;
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
 void program_free(struct program *p);
+/* Address of a .global, .const (generic) or .shared variable (in its space) of the module. False in other spaces. */
+bool module_address(const struct launch *l, int variable, uint64_t *address);
 
-/* flow.c: for each instruction of f the instruction where the two sides of a branch there join again (its immediate
- * post-dominator), or SIZE_MAX when they only meet at the end. leaders[i]: a basic block starts at i. Both
- * (instruction_count); the caller frees them. */
-void flow_joins(const struct ptx_function *f, size_t **joins, bool **leaders);
+/* flow.c: leaders[i]: a basic block starts at instruction i. (instruction_count + 1); the caller frees it. */
+bool *flow_leaders(const struct ptx_function *f);
 /* Registers that some path reads before it writes them. (register_count), the caller frees it. */
 bool *flow_undefined(const struct ptx_function *f);
 /* What a source or destination operand of an instruction is; the destinations come first in PTX. */
@@ -281,7 +298,9 @@ enum directed {
 #define DIRECTED_WIDE_SOURCE 0x10000 /* a has 64 bits */
 enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP };
 
-/* An `.aligned` or `.sync` operation that live lanes of `wanted` do not take part in: EVENT_DIVERGENT_ALIGNED. */
+/* EVENT_DIVERGENT_ALIGNED by the first of the lanes. */
+void event_diverged(struct warp *w, const struct record *r, uint32_t lanes);
+/* The same when live lanes of `wanted` are not in the mask that executes. */
 void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted);
 
 /* execute.c: runs a warp until it waits at a barrier or is done, or the block is stopped. */

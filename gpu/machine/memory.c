@@ -50,14 +50,14 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
-    if (!s->range && here) {
-        *s = (struct site_range){.lo = here->lo + window,
-                                 .hi = here->hi + window,
-                                 .host = b->shared + here->lo,
-                                 .range = (int32_t)(here - m->ranges) + 1};
-    }
+    if (!s->range && here)
+        s->range = (int32_t)(here - m->ranges) + 1;
     if (s->range) {
         const struct range *own = &m->ranges[s->range - 1];
+        s->lo = own->lo + window;
+        s->hi = own->hi + window;
+        s->host = b->shared + own->lo;
+        s->region = 0;
         if (address < (int64_t)own->lo || address + (int64_t)bytes > (int64_t)own->hi) {
             const int64_t bad = first_outside(address, (int64_t)own->lo, (int64_t)own->hi);
             const struct range *other = range_at(m, bad);
@@ -96,9 +96,13 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
     } else {
-        if (store || !g->traffic) /* loads that must be noted have no fast path */
-            b->sites[r->c] =
-                (struct site_range){.lo = g->base, .hi = g->base + g->bytes, .host = g->data, .range = (int32_t)index};
+        if (store || !g->traffic) { /* loads that must be noted have no fast path */
+            struct site_range *s = &b->sites[r->c];
+            s->lo = g->base;
+            s->hi = g->base + g->bytes;
+            s->host = g->data;
+            s->region = (int32_t)index;
+        }
         return (struct spot){.host = g->data + offset, .region = g, .offset = (size_t)offset};
     }
     event_at(w, r, lane, v);
@@ -127,12 +131,13 @@ static atomic_flag *lock_of(struct machine *m, const struct region *g, size_t of
 }
 
 /* A word that is a cell of its own and that nobody has stored yet: what nearly every store of a result is. */
-static bool store_first(struct region *g, size_t offset, const uint8_t value[4], const struct cell_writer *me) {
+static bool store_first(struct region *g, size_t offset, const uint8_t value[4], const struct cell_writer *me,
+                        uint32_t interval) {
     static const uint8_t none[4] = {0}, once[4] = {1, 1, 1, 1};
     if (!g->coverage || g->cell_bytes != 4 || memcmp(g->coverage->stores + offset, none, 4))
         return false;
     memcpy(g->coverage->stores + offset, once, 4);
-    g->coverage->cells[offset / 4] = (struct cell_history){*me, *me};
+    g->coverage->cells[offset / 4] = (struct cell_history){.first = *me, .last = *me, .interval = interval};
     for (int i = 0; i < 4; ++i)
         g->winner[offset + (size_t)i] = (uint32_t)me->block;
     memcpy(g->data + offset, value, 4);
@@ -142,10 +147,15 @@ static bool store_first(struct region *g, size_t offset, const uint8_t value[4],
 /* Counts and writers of the bytes, and the bytes themselves. Nothing here depends on which of two blocks comes first in
  * time: counts add up, first and last writers are the lowest and the highest block, the highest block's byte stays, and
  * "two stores differed" holds when the values ever stored to a byte are not all the same: as long as they are, the byte
- * that is there is that value. While the machine runs, block numbers in the cells are one too high and 0 means none. */
-static void store_any(struct region *g, size_t offset, const uint8_t *value, size_t bytes,
-                      const struct cell_writer *me) {
+ * that is there is that value. "Raced" looks at one block at a time: its own bytes there, the thread that stored them,
+ * and whether a barrier came in between. While the machine runs, block numbers in the cells are one too high and 0
+ * means none. */
+static void store_any(struct region *g, size_t offset, const uint8_t *value, size_t bytes, const struct cell_writer *me,
+                      uint32_t interval) {
     uint8_t *data = g->data + offset;
+    bool differs = false; /* from what this block stored here before */
+    for (size_t i = 0; i < bytes; ++i)
+        differs |= g->winner[offset + i] == me->block && data[i] != value[i];
     if (g->coverage) {
         uint8_t *stores = g->coverage->stores + offset;
         for (size_t i = 0; i < bytes; ++i) {
@@ -156,10 +166,15 @@ static void store_any(struct region *g, size_t offset, const uint8_t *value, siz
         }
         struct cell_history *cells = g->coverage->cells;
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
-            if (!cells[c].first.block || me->block < cells[c].first.block)
-                cells[c].first = *me;
-            if (me->block >= cells[c].last.block)
-                cells[c].last = *me;
+            struct cell_history *h = &cells[c];
+            h->raced |=
+                differs && h->last.block == me->block && h->last.thread != me->thread && h->interval == interval;
+            if (!h->first.block || me->block < h->first.block)
+                h->first = *me;
+            if (me->block >= h->last.block) {
+                h->last = *me;
+                h->interval = interval;
+            }
         }
     }
     for (size_t i = 0; i < bytes; ++i)
@@ -183,14 +198,14 @@ static void take(atomic_flag *lock) {
 }
 
 static inline void store_counted(struct machine *m, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
-                                 const struct cell_writer *me) {
+                                 const struct cell_writer *me, uint32_t interval) {
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
     if (lock) {
         take(lock);
         note_traffic(g, offset, me->block, true);
     }
-    if (bytes != 4 || !store_first(g, offset, value, me))
-        store_any(g, offset, value, bytes, me);
+    if (bytes != 4 || !store_first(g, offset, value, me, interval))
+        store_any(g, offset, value, bytes, me, interval);
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
@@ -216,7 +231,7 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
             }
             const struct cell_writer me = writer(w, r, lane);
             if (spot.region)
-                store_counted(w->block->machine, spot.region, spot.offset, value, x->bytes, &me);
+                store_counted(w->block->machine, spot.region, spot.offset, value, x->bytes, &me, w->block->interval);
             else
                 memcpy(spot.host, value, x->bytes);
             continue;
@@ -272,11 +287,11 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
         memory_access(w, r, mask, addr);
         return;
     }
-    struct region *g = &m->regions[s->range - 1];
+    struct region *g = &m->regions[s->region - 1];
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         const struct cell_writer me = writer(w, r, lane);
-        store_counted(m, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
+        store_counted(m, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me, w->block->interval);
     }
 }
 

@@ -40,6 +40,24 @@ static bool open_region(struct region *g, struct buffer_coverage *c, bool parall
     return true;
 }
 
+/* data = what the variable holds at the start, with the addresses that its initial value names put in. */
+static bool fill_variable(const struct launch *l, const struct ptx_variable *v, uint8_t *data, struct error *e) {
+    if (v->initial)
+        memcpy(data, v->initial, v->bytes);
+    for (size_t i = 0; i < v->relocation_count; ++i) {
+        const struct ptx_relocation *r = &v->relocations[i];
+        uint64_t address = 0;
+        if (r->variable < 0 || !module_address(l, r->variable, &address))
+            return fail(e, "%.600s: the initial value of %.200s is an address that the machine has none for (a function?)",
+                        l->module->path, v->name);
+        if (r->generic && l->module->variables[r->variable].space == PTX_SHARED)
+            address += SHARED_WINDOW;
+        address += (uint64_t)r->addend;
+        memcpy(data + r->offset, &address, r->bytes);
+    }
+    return true;
+}
+
 static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
     const struct launch *l = m->launch;
     const struct ptx_module *module = l->module;
@@ -69,9 +87,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
-        if (v->initial)
-            memcpy(g->data, v->initial, v->bytes);
-        if (!open_region(g, NULL, m->parallel, e, v->name))
+        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, m->parallel, e, v->name))
             return false;
     }
     return true;
@@ -250,20 +266,27 @@ static void lower_stop(struct machine *m, uint64_t block) {
     }
 }
 
+/* The launch as a whole has its budget too: LAUNCH_TOTAL_BLOCKS times that of a block. */
+static bool exhausted(const struct machine *m) {
+    return atomic_load_explicit(&m->spent, memory_order_relaxed) / LAUNCH_TOTAL_BLOCKS > m->budget;
+}
+
 /* Runs blocks 0 .. count-1; *steps and the blocks' events and macs add up. */
 static void run_blocks(struct machine *m, struct block *blocks, int threads, uint64_t count, uint64_t *steps) {
     uint64_t total = 0;
     atomic_store(&m->stop_after, UINT64_MAX);
+    atomic_store(&m->spent, 0);
 #pragma omp parallel num_threads(threads) reduction(+ : total)
     {
         struct block *b = &blocks[omp_get_thread_num()];
 #pragma omp for schedule(dynamic)
         for (uint64_t i = 0; i < count; ++i) {
-            if (i > atomic_load_explicit(&m->stop_after, memory_order_relaxed))
+            if (i > atomic_load_explicit(&m->stop_after, memory_order_relaxed) || exhausted(m))
                 continue;
             block_start(b, i);
             block_run(b);
             total += b->steps;
+            atomic_fetch_add(&m->spent, b->steps);
             if (b->ends_grid)
                 lower_stop(m, i);
         }
@@ -317,11 +340,19 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     uint8_t **saved = save_regions(m, e);
     bool ok = saved;
     int opened = 0;
+    double start = 0;
     while (ok && opened < threads)
         ok = block_open(&blocks[opened++], m, e);
     if (ok) {
-        const double start = now();
+        start = now();
         run_passes(m, blocks, threads, saved, &t->warp_instructions);
+        ok = !exhausted(m) || fail(e,
+                                   "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
+                                   "larger one needs `steps` in its launch file",
+                                   (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
+                                   (unsigned long long)m->budget);
+    }
+    if (ok) {
         t->seconds = now() - start;
         struct event_table all;
         events_open(&all, m->program->entry->instruction_count + 1);

@@ -26,26 +26,27 @@ static void release(struct block *b) {
         if (!bar->arrived || bar->arrived < (bar->expected ? bar->expected : running * LANES))
             continue;
         *bar = (struct barrier){0};
+        ++b->interval;
         for (uint32_t i = 0; i < b->machine->warps; ++i)
             if (b->warps[i].state == WARP_WAITING && b->warps[i].barrier == id)
                 b->warps[i].state = WARP_READY;
     }
 }
 
-/* A warp counts as a whole, also when only some of its lanes come: that is an event, and the hardware's older rule
- * (facts/ptx.md W-6) keeps the block going. imm: 1 = bar.arrive, which does not wait. a = barrier, b = threads or 0. */
+/* A warp counts as a whole, also when only some of its lanes come: for an aligned barrier that is an event.
+ * imm: enum BARRIER_*; bar.arrive does not wait. a = barrier, b = threads or 0. */
 void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     const unsigned lane = (unsigned)__builtin_ctz(mask);
     const unsigned id = reg32(w, r->a)[lane] & 15;
     struct barrier *bar = &w->block->barriers[id];
-    if (mask != w->live) {
+    if (mask != w->live && r->imm & BARRIER_ALIGNED) {
         const struct event v = {.kind = EVENT_DIVERGENT_BARRIER, .buffer = -1, .plane = -1, .other_plane = -1};
         event_at(w, r, lane, v);
     }
     bar->arrived += LANES;
     if (r->b)
         bar->expected = reg32(w, r->b)[lane];
-    if (r->imm == 1)
+    if (r->imm & BARRIER_ARRIVE)
         return;
     w->barrier = id;
     w->state = WARP_WAITING;

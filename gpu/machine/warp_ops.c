@@ -3,17 +3,22 @@
 #include "machine.h"
 #include <string.h>
 
-void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted) {
-    if (!(wanted & w->live & ~mask))
-        return;
+void event_diverged(struct warp *w, const struct record *r, uint32_t lanes) {
     const struct event v = {.kind = EVENT_DIVERGENT_ALIGNED, .buffer = -1, .plane = -1, .other_plane = -1};
-    event_at(w, r, (unsigned)__builtin_ctz(mask), v);
+    event_at(w, r, (unsigned)__builtin_ctz(lanes), v);
+}
+
+void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted) {
+    if (wanted & w->live & ~mask)
+        event_diverged(w, r, mask);
 }
 
 /* The member mask of a .sync operation, as the first lane gives it: all must give the same. */
 static uint32_t members(struct warp *w, const struct record *r, uint32_t mask, uint32_t offset) {
     const uint32_t named = reg32(w, offset)[__builtin_ctz(mask)];
     check_convergence(w, r, mask, named);
+    if (mask & ~named) /* a lane that executes must be a member */
+        event_diverged(w, r, mask & ~named);
     return named & mask;
 }
 
@@ -145,7 +150,7 @@ void op_redux(struct warp *w, const struct record *r, uint32_t mask) {
     spread(w, r->dst, sum, mask);
 }
 
-/* bar.warp.sync: a = member mask. Lanes are in lockstep, so there is nothing to wait for. */
+/* bar.warp.sync: a = member mask. The members are together when it runs (execute.c). */
 void op_warp_sync(struct warp *w, const struct record *r, uint32_t mask) {
     members(w, r, mask, r->a);
 }

@@ -1,0 +1,15 @@
+/* What `gate` and `list cases` share: patterns, and models whose cases are not there. */
+#ifndef CLI_SELECTING_H
+#define CLI_SELECTING_H
+
+#include "../gpu/case.h"
+
+/* -1: go on; else the exit code, after a message: an empty pattern (a variable that is not set) would be part of every
+ * id. */
+int check_patterns(const char *command, const char *const *patterns, size_t n);
+
+/* Names on stderr every model whose cases are not there, and why. Returns whether some model is there and cannot be
+ * read. */
+bool note_models(const char *command, const struct case_list *list);
+
+#endif

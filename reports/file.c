@@ -1,0 +1,135 @@
+#include "file.h"
+#include "../ref/checked.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 }; /* as many as Linux follows */
+
+/* Functions below that return false leave the reason in errno. */
+
+static bool write_all(int fd, const char *bytes, size_t size) {
+    while (size > 0) {
+        const ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO;
+            return false;
+        }
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What `path` names once no symbolic link is left in its last component; that need not exist. Free it. NULL: a loop. */
+static char *follow(const char *path) {
+    char *at = must_strdup(path), target[PATH_MAX];
+    for (int links = 0; links <= LINKS_MAX; ++links) {
+        const ssize_t n = readlink(at, target, sizeof target - 1);
+        if (n < 0) {
+            return at; /* no link, or nothing at all: whoever opens it finds out */
+        }
+        target[n] = 0;
+        const char *slash = strrchr(at, '/');
+        char *next = target[0] == '/' || slash == NULL ? must_strdup(target)
+                                                       : must_format("%.*s/%s", (int)(slash - at), at, target);
+        free(at);
+        at = next;
+    }
+    free(at);
+    errno = ELOOP;
+    return NULL;
+}
+
+/* old: the file that is there, or NULL. */
+static bool replace(const char *path, const struct stat *old, const char *bytes, size_t size) {
+    const char *slash = strrchr(path, '/');
+    char *temporary = must_format("%.*s.warpproof-XXXXXX", slash != NULL ? (int)(slash - path) + 1 : 0, path);
+    const mode_t mask = umask(0);
+    umask(mask);
+    const int fd = mkostemp(temporary, O_CLOEXEC);
+    bool good = fd >= 0;
+    if (good) {
+        fchmod(fd, old != NULL ? old->st_mode & 0777 : 0666 & ~mask); /* not every file system has them */
+        good = write_all(fd, bytes, size);
+        const int why = errno;
+        if (close(fd) != 0) {
+            good = false;
+        } else {
+            errno = why;
+        }
+        good = good && rename(temporary, path) == 0;
+    }
+    if (fd >= 0 && !good) {
+        const int why = errno;
+        unlink(temporary);
+        errno = why;
+    }
+    free(temporary);
+    return good;
+}
+
+static bool write_through(const char *path, const char *bytes, size_t size) {
+    const int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    const bool good = write_all(fd, bytes, size);
+    const int why = errno;
+    const bool closed = close(fd) == 0;
+    errno = good ? errno : why;
+    return good && closed;
+}
+
+static bool put(const char *path, const char *bytes, size_t size) {
+    struct stat there, other;
+    const bool exists = stat(path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
+    for (int fd = STDOUT_FILENO; exists && fd <= STDERR_FILENO; ++fd) {
+        if (fstat(fd, &other) == 0 && same_file(&there, &other)) {
+            return fflush(stdout) == 0 && write_all(fd, bytes, size);
+        }
+    }
+    if (exists && !S_ISREG(there.st_mode)) {
+        return write_through(path, bytes, size);
+    }
+    char *real = follow(path);
+    if (real == NULL) {
+        return false;
+    }
+    /* A link of /proc/self/fd to a file that was removed shows a path where something else is, or nothing. */
+    const bool gone = exists && (stat(real, &other) != 0 || !same_file(&there, &other));
+    const bool good = gone ? write_through(path, bytes, size) : replace(real, exists ? &there : NULL, bytes, size);
+    const int why = errno;
+    free(real);
+    errno = why;
+    return good;
+}
+
+bool file_put(const char *path, const void *bytes, size_t size, struct error *e) {
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction limit, pipe;
+    sigaction(SIGXFSZ, &ignore, &limit);
+    sigaction(SIGPIPE, &ignore, &pipe);
+    const bool good = put(path, bytes, size);
+    const int why = errno;
+    sigaction(SIGXFSZ, &limit, NULL);
+    sigaction(SIGPIPE, &pipe, NULL);
+    return good || fail(e, "%s: cannot write: %s", path, strerror(why));
+}

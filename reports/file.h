@@ -1,0 +1,15 @@
+/* Writes the file of a report. */
+#ifndef REPORTS_FILE_H
+#define REPORTS_FILE_H
+
+#include "../ref/error.h"
+#include <stddef.h>
+
+/* Makes `size` bytes the contents of the file that `path` leads to, also through symbolic links.
+ * A regular file, or none yet: whole or not at all, by a temporary beside it and rename; permission bits stay.
+ * Anything else that can be written (a device, a FIFO), and the file that standard output or standard error goes to
+ * already: written through, never replaced. A FIFO waits for its reader, as in the shell.
+ * A folder, a file-size limit or a reader that goes away is an error, and no signal: "PATH: cannot write: REASON". */
+bool file_put(const char *path, const void *bytes, size_t size, struct error *e);
+
+#endif

@@ -1,0 +1,138 @@
+// Kernels whose lanes part and must meet again; right results in tests/machine_converge.c. Built by hand:
+//   nvcc -ptx -arch=compute_80 -std=c++17 -o tests/foreign/converge.ptx tests/foreign/converge.cu
+extern "C" __global__ void early_return(const int *x, int *y) {
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    y[t] = 0;
+    if (t >= 50) {
+        return;
+    }
+    s[t] = x[t];
+    __syncthreads();
+    y[t] = s[49 - t];
+}
+
+extern "C" __global__ void return_never_taken(const int *x, int *y) {
+    const int t = threadIdx.x;
+    int v = 1;
+    if (t & 1) {
+        if (x[t] == 1000) {
+            return;
+        }
+        v = x[t] * 3;
+        if (v == 777) {
+            y[0] = 0;
+        }
+    }
+    __syncthreads();
+    y[t] = v + __shfl_xor_sync(~0u, v, 1);
+}
+
+extern "C" __global__ void trap_never_taken(const int *x, int *y) {
+    const int t = threadIdx.x;
+    int v = 1;
+    if (t & 1) {
+        if (x[t] == 1000) {
+            __trap();
+        }
+        v = x[t] * 3;
+    }
+    __syncthreads();
+    y[t] = v + __shfl_xor_sync(~0u, v, 1);
+}
+
+extern "C" __global__ void return_in_loop(const int *x, int *y) {
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    int v = 0;
+    for (int i = 0; i < (t & 7); i++) {
+        if (x[t] == 1000 + i) {
+            return;
+        }
+        v += x[(t + i) & 63];
+    }
+    s[t] = v;
+    __syncthreads();
+    y[t] = s[63 - t];
+}
+
+// Warp 0 waits for a store of warp 1, lane 0 of warp 1 for one of lane 9.
+extern "C" __global__ void spin(const int *x, int *y) {
+    volatile int *v = y;
+    const int t = threadIdx.x;
+    if (t == 40) {
+        v[40] = 7;
+    } else if (t == 3) {
+        while (v[40] != 7) {
+        }
+        v[3] = 5;
+    } else if (t == 32) {
+        while (v[41] != 9) {
+        }
+        v[32] = 6;
+    } else if (t == 41) {
+        v[41] = 9;
+    } else {
+        v[t] = x[t];
+    }
+}
+
+// One load that goes to shared memory in odd lanes and to global memory in even ones.
+extern "C" __global__ void mixed_spaces(const int *x, int *y) {
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    s[t] = x[t] * 2;
+    __syncthreads();
+    volatile const int *p = t & 1 ? s : x;
+    y[t] = p[t];
+}
+
+// Cells are cleared by one thread and, after a barrier, set by another: ordered, so no race.
+extern "C" __global__ void clear_then_set(const int *x, int *y) {
+    volatile int *v = y;
+    const int t = threadIdx.x;
+    v[t] = 0;
+    __syncthreads();
+    v[63 - t] = x[t];
+}
+
+// The same without the barrier, and a cell that a second thread changes in between.
+extern "C" __global__ void clear_and_set(const int *x, int *y) {
+    volatile int *v = y;
+    const int t = threadIdx.x;
+    v[t] = 0;
+    v[63 - t] = x[t] + 1;
+}
+extern "C" __global__ void there_and_back(const int *x, int *y) {
+    volatile int *v = y;
+    const int t = threadIdx.x;
+    if (t == 0) {
+        v[0] = 5;
+    }
+    if (t == 32) {
+        v[0] = 7;
+    }
+    __syncthreads();
+    if (t == 0) {
+        v[0] = 5;
+    } else {
+        v[t] = x[t];
+    }
+}
+
+// A lane that is no member of the mask executes the shuffle.
+extern "C" __global__ void not_a_member(const int *x, int *y) {
+    const int t = threadIdx.x;
+    y[t] = __shfl_sync(1u, x[t], (t + 1) & 31);
+}
+// Half of a warp does a warp-wide shuffle that names all lanes, the other half never comes.
+extern "C" __global__ void member_absent(const int *x, int *y) {
+    const int t = threadIdx.x;
+    int v = x[t];
+    if (t & 1) {
+        v = __shfl_xor_sync(~0u, v, 2);
+    } else {
+        __syncthreads();
+    }
+    y[t] = v;
+}

@@ -1,0 +1,120 @@
+/* Lanes that part and meet again, in code as nvcc lays it out (tests/foreign/converge.cu): early returns, traps never
+ * taken, spin loops, barriers that only some lanes can reach; and which double stores are races. */
+#include "../gpu/launch.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { N = 64 };
+
+static int x[N], y[N], want[N];
+static struct trace trace;
+static struct ptx_module *module;
+
+/* Runs an entry on one block of 64 threads; x[t] = t * 5 + 2, y poisoned. between: an input before x, so that the
+ * number of x's region is not the number of any range of shared memory. */
+static void run(const char *entry) {
+    struct error e;
+    module = ptx_load("tests/foreign/converge.ptx", &e);
+    cr_assert(module != NULL, "%s", e.text);
+    for (int t = 0; t < N; ++t) {
+        x[t] = t * 5 + 2;
+        y[t] = 0x7fa5dead;
+    }
+    static uint8_t between[4];
+    struct launch_buffer b[3] = {
+        {.name = "between", .role = BUFFER_IN, .bytes = 4, .cell_bytes = 4, .data = between},
+        {.name = "y", .role = BUFFER_OUT, .bytes = sizeof y, .cell_bytes = 4, .data = (uint8_t *)y},
+        {.name = "x", .role = BUFFER_IN, .bytes = sizeof x, .cell_bytes = 4, .data = (uint8_t *)x}};
+    struct launch_arg args[2] = {{.buffer = 2, .bytes = 8}, {.buffer = 1, .bytes = 8}};
+    const struct launch l = {.module = module,
+                             .entry = entry,
+                             .grid = {1, 1, 1},
+                             .block = {N, 1, 1},
+                             .buffers = b,
+                             .buffer_count = 3,
+                             .args = args,
+                             .arg_count = 2,
+                             .step_budget = 1 << 22,
+                             .threads = 1};
+    cr_assert(runner_machine.run(&l, &trace, &e), "%s: %s", entry, e.text);
+}
+
+static size_t raced(void) {
+    size_t n = 0;
+    for (int t = 0; t < N; ++t)
+        n += trace.coverage[1].cells[t].raced;
+    return n;
+}
+
+static void finish(void) {
+    trace_free(&trace);
+    ptx_free(module);
+}
+
+/* Runs it; no event, no race, and y as in want. */
+static void expect_right(const char *entry) {
+    run(entry);
+    cr_expect(trace.event_count == 0, "%s: event of kind %d", entry,
+              trace.event_count ? (int)trace.events[0].kind : -1);
+    cr_expect(raced() == 0, "%s: %zu cells raced", entry, raced());
+    for (int t = 0; t < N; ++t)
+        cr_expect(y[t] == want[t], "%s: y[%d] = %d, want %d", entry, t, y[t], want[t]);
+    finish();
+}
+
+static int input(int t) {
+    return t * 5 + 2;
+}
+
+Test(machine_converge, early_exits_do_not_keep_lanes_apart) {
+    for (int t = 0; t < N; ++t)
+        want[t] = t < 50 ? input(49 - t) : 0;
+    expect_right("early_return");
+    for (int t = 0; t < N; ++t) {
+        const int own = t & 1 ? 3 * input(t) : 1, other = t & 1 ? 1 : 3 * input(t + 1);
+        want[t] = own + other;
+    }
+    expect_right("return_never_taken");
+    expect_right("trap_never_taken");
+    for (int t = 0; t < N; ++t) {
+        want[t] = 0;
+        for (int i = 0; i < ((63 - t) & 7); ++i)
+            want[t] += input((63 - t + i) & 63);
+    }
+    expect_right("return_in_loop");
+}
+
+Test(machine_converge, spinning_lanes_give_way) {
+    for (int t = 0; t < N; ++t)
+        want[t] = t == 40 ? 7 : t == 3 ? 5 : t == 32 ? 6 : t == 41 ? 9 : input(t);
+    expect_right("spin");
+}
+
+Test(machine_converge, one_load_may_go_to_two_spaces) {
+    for (int t = 0; t < N; ++t)
+        want[t] = t & 1 ? 2 * input(t) : input(t);
+    expect_right("mixed_spaces");
+}
+
+Test(machine_converge, a_barrier_orders_stores) {
+    for (int t = 0; t < N; ++t)
+        want[t] = input(63 - t);
+    expect_right("clear_then_set");
+    run("clear_and_set");
+    cr_expect(raced() == N, "%zu cells raced, want all", raced());
+    finish();
+    run("there_and_back");
+    cr_expect(raced() == 1 && trace.coverage[1].cells[0].raced, "%zu cells raced, want cell 0", raced());
+    finish();
+}
+
+Test(machine_converge, member_masks_are_held_to) {
+    run("not_a_member");
+    cr_expect(trace.event_count == 1 && trace.events[0].kind == EVENT_DIVERGENT_ALIGNED && trace.events[0].lane == 1,
+              "lane 1 of warp 0 is the first that is no member: %zu events", trace.event_count);
+    finish();
+    run("member_absent"); /* one half waits for the other at a shuffle, which waits at a barrier */
+    cr_expect(trace.event_count == 1 && trace.events[0].kind == EVENT_DIVERGENT_BARRIER, "%zu events",
+              trace.event_count);
+    finish();
+}
