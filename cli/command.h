@@ -1,5 +1,5 @@
 /* Subcommands. One subcommand is one file with `int <name>_main(int argc, char **argv)` and one row of the table in
- * main.c. argv[0] is the subcommand's name. The result is the exit code of design.md 8. */
+ * main.c. argv[0] is the subcommand's name. The result is the exit code below. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 

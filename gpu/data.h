@@ -1,6 +1,6 @@
 /* Operand data of cases, by class. One class is one file (data_exact.c ...) that defines one filler a format; a new
  * format adds its filler to the table at the end of each class's file. The classes always run in this order, because
- * the pattern of red and green is a diagnosis (design.md 4):
+ * the pattern of red and green is a diagnosis:
  *
  *   exact  every order of summation gives the same bits; red means layout, indexing or memory
  *   coded  every scale, row, sub-block and k differs from its neighbours and says where it belongs

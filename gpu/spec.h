@@ -1,5 +1,5 @@
-/* The launch file of a kernel (design.md 6): read, validated, and evaluated for a shape. Unknown keys, duplicate keys,
- * wrong types and bad expressions are errors "FILE:LINE:COLUMN: message" with the line and a caret. */
+/* The launch file of a kernel (docs/launch-file.md): read, validated, and evaluated for a shape. Unknown keys,
+ * duplicate keys, wrong types and bad expressions are errors "FILE:LINE:COLUMN: message" with the line and a caret. */
 #ifndef GPU_SPEC_H
 #define GPU_SPEC_H
 

@@ -1,4 +1,4 @@
-/* What a judge says about one launch, and what a verdict means for the exit code (design.md 8). */
+/* What a judge says about one launch, and what a verdict means for the exit code. */
 #ifndef ORACLES_FINDING_H
 #define ORACLES_FINDING_H
 

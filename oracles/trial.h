@@ -1,4 +1,4 @@
-/* One trial: operands, launch, runner, expected bits, judges. The path of one case, design.md 4. */
+/* One trial: operands, launch, runner, expected bits, judges. The path of one case (docs/machine.md has a picture). */
 #ifndef ORACLES_TRIAL_H
 #define ORACLES_TRIAL_H
 

@@ -1,6 +1,6 @@
 /* Numeric contracts: from operand bytes to output bits, with every rounding written down, and the float64 truth the
  * contract itself is held to. One contract is one file that defines `const struct contract contract_<name>` with the
- * six-line header of design.md 5, and one row of the table in contract.c. */
+ * header of six lines (order, products, rounding, NaN, match, bound), and one row of the table in contract.c. */
 #ifndef REF_CONTRACT_H
 #define REF_CONTRACT_H
 

@@ -1,4 +1,4 @@
-/* What a person reads: the table of cases, the failure messages of design.md 8, the last line. */
+/* What a person reads: the table of cases, the failure messages, the last line. */
 #ifndef REPORTS_TERMINAL_H
 #define REPORTS_TERMINAL_H
 

@@ -24,7 +24,21 @@ static u64 F(double x) { /* rounds once more: harmless after +, -, *, / and sqrt
 static u64 D(double x) {
     u64 u;
     memcpy(&u, &x, 8);
-    return isnan(x) ? 0x7ff8000000000000 : u;
+    return u;
+}
+/* A NaN result is the first of the operands that is one, made quiet, or the NaN of no operand. */
+static u64 N(double x, u64 first, u64 second, u64 third) {
+    const u64 order[] = {first, second, third};
+    for (int i = 0; isnan(x) && i < 3; ++i)
+        if (isnan(d(order[i])))
+            return order[i] | (u64)1 << 51;
+    return isnan(x) ? 0xfff8000000000000 : D(x);
+}
+static u64 narrowed(u64 a, u64 otherwise) { /* to f32 */
+    return isnan(d(a)) ? (a >> 32 & 0x80000000) | 0x7fc00000 | (a >> 29 & 0x3fffff) : otherwise;
+}
+static u64 widened(u64 sign, u64 payload, int shift) { /* to f64, of a NaN */
+    return sign << 63 | 0x7ff8000000000000 | payload << shift;
 }
 static u64 flushed(u64 x) {
     return (x & 0x7f800000) ? x : x & 0x80000000;
@@ -64,6 +78,32 @@ static u64 quotient_directed(double a, double b, char mode) {
 static u64 root_directed(double a, char mode) {
     const double hi = sqrt(a);
     return directed(hi, isfinite(hi) && hi > 0 ? fma(-hi, hi, a) : 0, mode);
+}
+
+/* .ftz: a zero when hi + lo, rounded to 24 bits with no end to the exponents, is below 2^-126. |lo| is far below hi. */
+static u64 flushed_early(u64 rounded, quad hi, quad lo, char mode) {
+    const quad least = 0x1p-126, size = hi < 0 ? -hi : hi, rest = hi < 0 ? -lo : lo;
+    const bool away = (mode == 'p' && hi > 0) || (mode == 'm' && hi < 0);
+    const quad bound = mode == 'n' ? least - (quad)0x1p-151 : away ? least - (quad)0x1p-150 : least;
+    const bool below = size < bound || (size == bound && (away ? rest <= 0 : rest < 0));
+    return below ? rounded & 0x80000000 : flushed(rounded);
+}
+static u64 product_flushed(u64 a, u64 b, char mode) {
+    const double exact = (double)f(flushed(a)) * f(flushed(b));
+    return flushed_early(mode == 'n' ? F(exact) : directed(exact, 0, mode), exact, 0, mode);
+}
+static u64 fused_flushed(u64 a, u64 b, u64 c, char mode) {
+    const float x = f(flushed(a)), y = f(flushed(b)), z = f(flushed(c));
+    const double p = (double)x * y, hi = p + z, part = hi - p;
+    const double lo = isfinite(hi) ? (p - (hi - part)) + (z - part) : 0;
+    return flushed_early(mode == 'n' ? F(fmaf(x, y, z)) : sum_directed(p, z, mode), hi, lo, mode);
+}
+static u64 quotient_flushed(u64 a, u64 b, char mode) {
+    const float x = f(flushed(a)), y = f(flushed(b));
+    return flushed_early(mode == 'n' ? F((double)x / y) : quotient_directed(x, y, mode), (quad)x / y, 0, mode);
+}
+static u64 narrowed_flushed(u64 a, char mode) {
+    return narrowed(a, flushed_early(mode == 'n' ? F(d(a)) : directed(d(a), 0, mode), d(a), 0, mode));
 }
 
 /* -0 below +0, NaN gives way */
@@ -178,10 +218,19 @@ static u64 down_to_half(u64 x) {
     OP(fma_rn, "fma.rn.f32", 'f', "fff", "", F(fmaf(f(a), f(b), f(c))))                                                \
     OP(add_ftz, "add.ftz.f32", 'f', "ff", "", flushed(F((double)f(flushed(a)) + f(flushed(b)))))                       \
     OP(sub_ftz, "sub.ftz.f32", 'f', "ff", "", flushed(F((double)f(flushed(a)) - f(flushed(b)))))                       \
-    OP(mul_ftz, "mul.rn.ftz.f32", 'f', "ff", "", flushed(F((double)f(flushed(a)) * f(flushed(b)))))                    \
-    OP(fma_ftz, "fma.rn.ftz.f32", 'f', "fff", "", flushed(F(fmaf(f(flushed(a)), f(flushed(b)), f(flushed(c))))))       \
+    OP(mul_ftz, "mul.rn.ftz.f32", 'f', "ff", "", product_flushed(a, b, 'n'))                                           \
+    OP(fma_ftz, "fma.rn.ftz.f32", 'f', "fff", "", fused_flushed(a, b, c, 'n'))                                         \
     OP(add_sat, "add.sat.f32", 'f', "ff", "", saturated(F((double)f(a) + f(b))))                                       \
-    OP(mul_ftz_sat, "mul.ftz.sat.f32", 'f', "ff", "", saturated(flushed(F((double)f(flushed(a)) * f(flushed(b))))))    \
+    OP(mul_ftz_sat, "mul.ftz.sat.f32", 'f', "ff", "", saturated(product_flushed(a, b, 'n')))                           \
+    OP(mul_rp_ftz, "mul.rp.ftz.f32", 'f', "ff", "", product_flushed(a, b, 'p'))                                        \
+    OP(mul_rm_ftz_sat, "mul.rm.ftz.sat.f32", 'f', "ff", "", saturated(product_flushed(a, b, 'm')))                     \
+    OP(mul_rz_ftz, "mul.rz.ftz.f32", 'f', "ff", "", product_flushed(a, b, 'z'))                                        \
+    OP(fma_rm_ftz, "fma.rm.ftz.f32", 'f', "fff", "", fused_flushed(a, b, c, 'm'))                                      \
+    OP(fma_rp_ftz, "fma.rp.ftz.f32", 'f', "fff", "", fused_flushed(a, b, c, 'p'))                                      \
+    OP(fma_sat, "fma.rn.ftz.sat.f32", 'f', "fff", "", saturated(fused_flushed(a, b, c, 'n')))                          \
+    OP(add_rm_ftz, "add.rm.ftz.f32", 'f', "ff", "", flushed(sum_directed(f(flushed(a)), f(flushed(b)), 'm')))          \
+    OP(div_rm_ftz, "div.rm.ftz.f32", 'f', "ff", "", quotient_flushed(a, b, 'm'))                                       \
+    OP(rcp_rp_ftz, "rcp.rp.ftz.f32", 'f', "f", "", quotient_flushed(0x3f800000, a, 'p'))                               \
     OP(add_rz, "add.rz.f32", 'f', "ff", "", sum_directed(f(a), f(b), 'z'))                                             \
     OP(add_rm, "add.rm.f32", 'f', "ff", "", sum_directed(f(a), f(b), 'm'))                                             \
     OP(sub_rp, "sub.rp.f32", 'f', "ff", "", sum_directed(f(a), -f(b), 'p'))                                            \
@@ -191,7 +240,7 @@ static u64 down_to_half(u64 x) {
     OP(fma_rz, "fma.rz.f32", 'f', "fff", "", sum_directed((double)f(a) * f(b), f(c), 'z'))                             \
     OP(div, "div.rn.f32", 'f', "ff", "", F((double)f(a) / f(b)))                                                       \
     OP(div_rz, "div.rz.f32", 'f', "ff", "", quotient_directed(f(a), f(b), 'z'))                                        \
-    OP(div_ftz, "div.rn.ftz.f32", 'f', "ff", "", flushed(F((double)f(flushed(a)) / f(flushed(b)))))                    \
+    OP(div_ftz, "div.rn.ftz.f32", 'f', "ff", "", quotient_flushed(a, b, 'n'))                                          \
     OP(rcp, "rcp.rn.f32", 'f', "f", "", F(1.0 / f(a)))                                                                 \
     OP(rcp_rp, "rcp.rp.f32", 'f', "f", "", quotient_directed(1.0, f(a), 'p'))                                          \
     OP(rcp_ftz, "rcp.rn.ftz.f32", 'f', "f", "", flushed(F(1.0 / f(flushed(a)))))                                       \
@@ -223,17 +272,17 @@ static u64 down_to_half(u64 x) {
     OP(num, "setp.num.f32", 'p', "ff", "", !isnan(f(a)) && !isnan(f(b)))                                               \
     OP(nan, "setp.nan.f32", 'p', "ff", "", isnan(f(a)) || isnan(f(b)))                                                 \
     OP(eq_ftz, "setp.eq.ftz.f32", 'p', "ff", "", f(flushed(a)) == f(flushed(b)))                                       \
-    OP(add64, "add.f64", 'd', "dd", "", D(d(a) + d(b)))                                                                \
-    OP(sub64, "sub.rn.f64", 'd', "dd", "", D(d(a) - d(b)))                                                             \
-    OP(mul64, "mul.f64", 'd', "dd", "", D(d(a) * d(b)))                                                                \
-    OP(fma64, "fma.rn.f64", 'd', "ddd", "", D(fma(d(a), d(b), d(c))))                                                  \
-    OP(div64, "div.rn.f64", 'd', "dd", "", D(d(a) / d(b)))                                                             \
-    OP(rcp64, "rcp.rn.f64", 'd', "d", "", D(1 / d(a)))                                                                 \
-    OP(root64, "sqrt.rn.f64", 'd', "d", "", D(sqrt(d(a))))                                                             \
-    OP(min64, "min.f64", 'd', "dd", "", D(lesser(d(a), d(b))))                                                         \
-    OP(max64, "max.f64", 'd', "dd", "", D(greater(d(a), d(b))))                                                        \
-    OP(neg64, "neg.f64", 'd', "d", "", D(-d(a)))                                                                       \
-    OP(abs64, "abs.f64", 'd', "d", "", D(fabs(d(a))))                                                                  \
+    OP(add64, "add.f64", 'd', "dd", "", N(d(a) + d(b), b, a, a))                                                       \
+    OP(sub64, "sub.rn.f64", 'd', "dd", "", N(d(a) - d(b), b, a, a))                                                    \
+    OP(mul64, "mul.f64", 'd', "dd", "", N(d(a) * d(b), b, a, a))                                                       \
+    OP(fma64, "fma.rn.f64", 'd', "ddd", "", N(fma(d(a), d(b), d(c)), b, c, a))                                         \
+    OP(div64, "div.rn.f64", 'd', "dd", "", N(d(a) / d(b), a, b, b))                                                    \
+    OP(rcp64, "rcp.rn.f64", 'd', "d", "", N(1 / d(a), a, a, a))                                                        \
+    OP(root64, "sqrt.rn.f64", 'd', "d", "", N(sqrt(d(a)), a, a, a))                                                    \
+    OP(min64, "min.f64", 'd', "dd", "", N(lesser(d(a), d(b)), b, a, a))                                                \
+    OP(max64, "max.f64", 'd', "dd", "", N(greater(d(a), d(b)), b, a, a))                                               \
+    OP(neg64, "neg.f64", 'd', "d", "", N(-d(a), a, a, a))                                                              \
+    OP(abs64, "abs.f64", 'd', "d", "", N(fabs(d(a)), a, a, a))                                                         \
     OP(ltu64, "setp.ltu.f64", 'p', "dd", "", !(d(a) >= d(b)))                                                          \
     OP(ge64, "setp.ge.f64", 'p', "dd", "", d(a) >= d(b))
 
@@ -311,10 +360,19 @@ static u64 down_to_half(u64 x) {
     OP(rzi_f, "cvt.rzi.f32.f32", 'f', "f", "", isfinite(f(a)) ? keep_sign(F(whole(f(a), 'z')), a) : F(f(a)))           \
     OP(rmi_f, "cvt.rmi.f32.f32", 'f', "f", "", isfinite(f(a)) ? keep_sign(F(whole(f(a), 'm')), a) : F(f(a)))           \
     OP(sat_f, "cvt.sat.f32.f32", 'f', "f", "", saturated(a))                                                           \
-    OP(f64_f32, "cvt.f64.f32", 'd', "f", "", D(f(a)))                                                                  \
-    OP(f32_f64, "cvt.rn.f32.f64", 'f', "d", "", F(d(a)))                                                               \
-    OP(f32_f64_rz, "cvt.rz.f32.f64", 'f', "d", "", directed(d(a), 0, 'z'))                                             \
-    OP(f32_f64_rm, "cvt.rm.f32.f64", 'f', "d", "", directed(d(a), 0, 'm'))                                             \
+    OP(f64_f32, "cvt.f64.f32", 'd', "f", "", isnan(f(a)) ? widened(a >> 31, a & 0x3fffff, 29) : D(f(a)))               \
+    OP(f32_f64, "cvt.rn.f32.f64", 'f', "d", "", narrowed(a, F(d(a))))                                                  \
+    OP(f32_f64_rz, "cvt.rz.f32.f64", 'f', "d", "", narrowed(a, directed(d(a), 0, 'z')))                                \
+    OP(f32_f64_rm, "cvt.rm.f32.f64", 'f', "d", "", narrowed(a, directed(d(a), 0, 'm')))                                \
+    OP(f64_f32_ftz, "cvt.ftz.f64.f32", 'd', "f", "", isnan(f(a)) ? 0x7fffffffe0000000 : D(f(flushed(a))))              \
+    OP(f32_ftz, "cvt.ftz.f32.f32", 'f', "f", "", isnan(f(a)) ? 0x7fffffff : flushed(a))                                \
+    OP(f32_same, "cvt.f32.f32", 'f', "f", "", a)                                                                       \
+    OP(f32_f64_ftz, "cvt.rn.ftz.f32.f64", 'f', "d", "", narrowed_flushed(a, 'n'))                                      \
+    OP(f32_f64_rp_ftz, "cvt.rp.ftz.f32.f64", 'f', "d", "", narrowed_flushed(a, 'p'))                                   \
+    OP(f32_f64_sat, "cvt.rm.ftz.sat.f32.f64", 'f', "d", "", saturated(narrowed_flushed(a, 'm')))                       \
+    OP(rpi_d, "cvt.rpi.f64.f64", 'd', "d", "", N(ceil(d(a)), a, a, a))                                                 \
+    OP(f64_f16, "cvt.f64.f16", 'd', "h", "", isnan(h(a)) ? widened(a >> 15, a & 0x1ff, 42) : D(h(a)))                  \
+    OP(f64_bf16, "cvt.f64.bf16", 'd', "h", "", isnan(f(a << 16)) ? widened(a >> 15, a & 0x3f, 45) : D(f(a << 16)))     \
     OP(f32_f16, "cvt.f32.f16", 'f', "h", "", half_to_float_bits((uint16_t)a))                                          \
     OP(f16_f32, "cvt.rn.f16.f32", 'h', "f", "", isnan(f(a)) ? 0x7fff : signed_zero(H(f(a)), signbit(f(a))))            \
     OP(f16_f32_rz, "cvt.rz.f16.f32", 'h', "f", "", down_to_half(a))                                                    \
@@ -322,7 +380,7 @@ static u64 down_to_half(u64 x) {
        (u64)half_from_float_bits((u32)a) << 16 | half_from_float_bits((u32)b))                                         \
     OP(bf16, "cvt.rn.bf16.f32", 'h', "f", "", brain(a))                                                                \
     OP(bf16x2, "cvt.rn.bf16x2.f32", 'r', "ff", "", brain(a) << 16 | brain(b))                                          \
-    OP(f32_bf16, "cvt.f32.bf16", 'f', "h", "", isnan(f(a << 16)) ? 0x7fffffff : a << 16)
+    OP(f32_bf16, "cvt.f32.bf16", 'f', "h", "", a << 16)
 
 #define FUNCTION(name, text, dst, sources, tail, expr)                                                                 \
     static u64 value_##name(u64 a, u64 b, u64 c) {                                                                     \
@@ -364,14 +422,25 @@ static u64 ties_away(u64 a, u64 b, u64 c) {
     const double x = f(a) < 0 ? ceil(f(a) - 0.5) : floor(f(a) + 0.5);
     return to_int(x, 'z', INT32_MIN, INT32_MAX, 0);
 }
+static u64 flushed_late(u64 a, u64 b, u64 c) {
+    (void)c;
+    return flushed(F((double)f(flushed(a)) * f(flushed(b))));
+}
+static u64 flushed_exact(u64 a, u64 b, u64 c) {
+    (void)c;
+    return fabs((double)f(flushed(a)) * f(flushed(b))) < 0x1p-126 ? (a ^ b) & 0x80000000 : value_mul_ftz(a, b, c);
+}
+static u64 first_nan(u64 a, u64 b, u64 c) {
+    (void)c;
+    return N(d(a) + d(b), a, b, b);
+}
 Test(machine_float, sees_a_wrong_value) {
-    static const struct machine_op wrong[] = {{"add.f32", 'f', "ff", "", nan_passes},
-                                              {"min.f32", 'f', "ff", "", zeros_alike},
-                                              {"mul.f32", 'f', "ff", "", value_mul_ftz},
-                                              {"cvt.rni.s32.f32", 'r', "f", "", ties_away},
-                                              {"setp.ne.f32", 'p', "ff", "", value_neu},
-                                              {"add.rz.f32", 'f', "ff", "", value_add},
-                                              {"cvt.rn.f16.f32", 'h', "f", "", value_f16_f32_rz}};
+    static const struct machine_op wrong[] = {
+        {"add.f32", 'f', "ff", "", nan_passes},           {"min.f32", 'f', "ff", "", zeros_alike},
+        {"mul.f32", 'f', "ff", "", value_mul_ftz},        {"mul.rn.ftz.f32", 'f', "ff", "", flushed_late},
+        {"mul.rn.ftz.f32", 'f', "ff", "", flushed_exact}, {"add.f64", 'd', "dd", "", first_nan},
+        {"cvt.rni.s32.f32", 'r', "f", "", ties_away},     {"setp.ne.f32", 'p', "ff", "", value_neu},
+        {"add.rz.f32", 'f', "ff", "", value_add},         {"cvt.rn.f16.f32", 'h', "f", "", value_f16_f32_rz}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
         char why[400];
         cr_assert(!machine_agrees(&wrong[k], 1234 + k, why, sizeof why), "a wrong %s passes", wrong[k].instruction);

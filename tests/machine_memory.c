@@ -449,10 +449,12 @@ Test(machine_memory, initial_addresses) {
     struct launch_buffer b = {
         .name = "out", .role = BUFFER_OUT, .bytes = sizeof out, .cell_bytes = 4, .data = (uint8_t *)out};
     const struct machine_test t = {
-        .module_level = ".global .align 4 .u32 table[4] = {10, 20, 30, 40};\n.global .align 8 .u64 p = generic(table)+4;",
-        .body = "ld.param.u64 %rd1, [p0];\nld.global.u64 %rd2, [p];\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 1;\n"
-                "mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd3, %rd2, %rd3;\nld.u32 %r3, [%rd3];\nmul.wide.u32 %rd4, %r1, 4;\n"
-                "add.s64 %rd4, %rd1, %rd4;\nst.global.u32 [%rd4], %r3;\nret;",
+        .module_level =
+            ".global .align 4 .u32 table[4] = {10, 20, 30, 40};\n.global .align 8 .u64 p = generic(table)+4;",
+        .body =
+            "ld.param.u64 %rd1, [p0];\nld.global.u64 %rd2, [p];\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 1;\n"
+            "mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd3, %rd2, %rd3;\nld.u32 %r3, [%rd3];\nmul.wide.u32 %rd4, %r1, 4;\n"
+            "add.s64 %rd4, %rd1, %rd4;\nst.global.u32 [%rd4], %r3;\nret;",
         .buffers = &b,
         .buffer_count = 1};
     struct ptx_module *module;

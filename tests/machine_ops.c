@@ -18,8 +18,10 @@ static const uint64_t edges[] = {
     /* f64 */
     0x3ff0000000000000, 0xbff8000000000000, 0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000000000,
     0xc1e0000000200000, 0x43e0000000000000, 0xc3e0000000000000, 0x7ff0000000000000, 0xfff0000000000000,
-    0x7ff8000000000000, 0x000fffffffffffff, 0x0010000000000000, 0x369fffffffffffff, 0x47efffffefffffff,
-    0x47effffff0000000, 0x3ff0000010000000,
+    0x7ff8000000000000, 0x7ff8000020000000, 0xfff4000100000001, 0x7ff0000000000001, 0xffffffffffffffff,
+    0x380fffffffffffff, 0x380ffffff0000000, 0x380fffffefffffff, 0xb80fffffe0000000, 0xb80fffffc0000000,
+    0x000fffffffffffff, 0x0010000000000000, 0x369fffffffffffff, 0x47efffffefffffff, 0x47effffff0000000,
+    0x3ff0000010000000,
     /* f16, twice */
     0x3c003c00, 0x7bff7bff, 0x7c00fc00, 0x7e017c01, 0x00010001, 0x03ff0400, 0x80018000};
 
@@ -37,9 +39,19 @@ static uint64_t operand(uint64_t *seed) {
         return x % 70;
     case 5: /* halves of ordinary size */
         return (x & 0x83ff83ff) | 0x38003400 | (x >> 33 & 0x0c000c00);
+    case 6: /* a NaN as f64 */
+        return x | 0x7ff0000000000000;
     default:
         return x;
     }
+}
+
+/* Floats whose products and fused sums come to lie next to the least normal number, 2^-126. */
+static uint64_t small_operand(uint64_t *seed, int which) {
+    const uint64_t x = next_random(seed), low = x >> 40 & 3, sign = x & 0x80000000;
+    if (which == 2)
+        return sign | (x >> 50 & 1 ? 0x00800000 + low % 3 : 0);
+    return sign | (63 + (x >> 48 & 1)) << 23 | (x >> 52 & 1 ? low : 0x7fffff - low);
 }
 
 static const char *type_of(char c) {
@@ -129,7 +141,7 @@ bool machine_agrees(const struct machine_op *op, uint64_t seed, char *why, size_
     bool same = true;
     for (size_t i = 0; i < INPUTS; ++i)
         for (int s = 0; s < 3; ++s)
-            in[i][s] = operand(&seed);
+            in[i][s] = i % 4 ? operand(&seed) : small_operand(&seed, s);
     for (size_t run = 0; same && run < 2 * isa_count; ++run)
         same = agrees_once(op, run & 1, isas[run / 2], in, out, why, room);
     free(in), free(out);

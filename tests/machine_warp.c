@@ -136,7 +136,7 @@ Test(machine_warp, missing_lanes) {
     }
 }
 
-/* Facts LM-2, LM-4, LM-5: byte b of register j in lane L. Rows lie anywhere, on multiples of 16. */
+/* PTX ISA 9.7.14.5.15: byte b of register j in lane L. Rows lie anywhere, on multiples of 16. */
 Test(machine_warp, ldmatrix) {
     const char *isas[3];
     const size_t isa_count = machine_isas(isas);
@@ -192,7 +192,7 @@ static int64_t element(const uint32_t in[32][16], int lane, int reg, int byte, b
     return is_unsigned ? x : (int8_t)x;
 }
 
-/* Facts MM-1 .. MM-5, MI-1, MI-2 as a triple loop over rows, columns and k. */
+/* The fragments of PTX ISA 9.7.14.5 as a triple loop over rows, columns and k. */
 static int64_t product(const struct shape *s, const uint32_t in[32][16], int row, int n, bool ua, bool ub) {
     int64_t sum = 0;
     for (int k = 0; k < s->k; ++k) {

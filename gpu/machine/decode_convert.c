@@ -1,5 +1,6 @@
 /* Moves, conversions, comparisons and selections. Source: PTX ISA 9.0, 9.7.6, 9.7.7, 9.7.9.3, .4, .20, .21. */
 #include "decode.h"
+#include "directed.h"
 #include <string.h>
 
 /* A chain of one-source operations: each result goes to a temporary, the last one to the destination. */
@@ -209,10 +210,10 @@ static bool convert_integers(struct decoder *d, const struct conversion *v) {
     return finish_chain(d, &c, v, clamped);
 }
 
-/* The source as f32, or as f64 where it is one. */
+/* The source as f32, or as f64 where it is one or is to become one from f16. */
 static void chain_float(struct chain *c, const struct conversion *v) {
     if (v->from == PTX_F16)
-        then(c, OP_f16_f32);
+        then(c, v->to == PTX_F64 ? OP_f16_f64 : OP_f16_f32);
     else if (v->from == PTX_BF16)
         then(c, OP_bf16_f32);
     else if (v->from == PTX_F32 && v->ftz)
@@ -302,23 +303,22 @@ static bool convert_floats(struct decoder *d, const struct conversion *v) {
     } else if (v->to == v->from) {
         then(&c, v->to == PTX_F64 ? OP_mov_b64 : OP_mov_b32);
     } else if (v->to == PTX_F64) {
-        then(&c, OP_f32_f64);
+        if (v->from != PTX_F16)
+            then(&c, OP_f32_f64);
     } else if (v->from == PTX_F64) {
         if (v->to != PTX_F32 || !v->rounded)
             return refuse(d, NULL);
         if (v->rounding != ROUND_RN) {
-            const uint32_t result = v->sat || v->ftz ? temp(d) : v->dst;
+            const uint32_t result = v->sat ? temp(d) : v->dst;
             emit(d, op_directed, BLEND_32, result, v->a, 0, 0,
-                 DIRECTED_NARROW | (int64_t)v->rounding << 8 | DIRECTED_WIDE_SOURCE);
-            if (v->ftz)
-                lane(d, OP_flush_f32, v->sat ? result : v->dst, result, 0, 0, 0);
+                 DIRECTED_NARROW | (int64_t)v->rounding << 8 | DIRECTED_WIDE_SOURCE | (v->ftz ? DIRECTED_FTZ : 0));
             if (v->sat)
                 lane(d, OP_sat_f32, v->dst, result, 0, 0, 0);
             return true;
         }
-        then(&c, OP_f64_f32);
         if (v->ftz)
-            then(&c, OP_flush_f32);
+            then(&c, OP_flush_f64);
+        then(&c, OP_f64_f32);
     } else if (v->to == PTX_F16 || v->to == PTX_BF16) {
         const bool down = v->rounding == ROUND_RZ && v->to == PTX_F16;
         if (!v->rounded || (v->rounding != ROUND_RN && !down) || v->from != PTX_F32)

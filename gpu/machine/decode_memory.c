@@ -1,5 +1,5 @@
 /* Loads, stores and ldmatrix. Parameters are known when a launch is decoded: reading one is a move of a constant.
- * Source: PTX ISA 9.0, 9.7.9.8 .. 9.7.9.12, 9.7.14.5.15; facts/ptx.md A-1 .. A-9, LM-1. */
+ * Source: PTX ISA 9.0, 9.7.9.8 .. 9.7.9.12, 9.7.14.5.15. */
 #include "../../ref/checked.h"
 #include "decode.h"
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Arithmetic and bit operations. Most are one row of a table: opcode, modifiers, types, lane operation.
  * Source: PTX ISA 9.0, 9.7.1 .. 9.7.5, 9.7.8. */
 #include "decode.h"
+#include "directed.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ static const struct row rows[] = {
     {"mul", "rn? ftz SAT", T(F32), OP_mul_ftz_f32, -1},
     {"fma", "rn ftz SAT", T(F32), OP_fma_ftz_f32, -1},
     {"mad", "rn ftz SAT", T(F32), OP_fma_ftz_f32, -1},
+    {"div", "rn ftz", T(F32), OP_div_ftz_f32, -1},
     {"add", "ROUND? FTZ SAT", T(F32), OP_add_f32, DIRECTED_ADD},
     {"sub", "ROUND? FTZ SAT", T(F32), OP_sub_f32, DIRECTED_SUB},
     {"mul", "ROUND? FTZ SAT", T(F32), OP_mul_f32, DIRECTED_MUL},
@@ -175,9 +177,54 @@ static bool take_row(struct decoder *d, const struct row *row, struct match *m) 
     return d->taken == (1u << d->in->part_count) - 1;
 }
 
+enum { LOOK_BACK = 4096 }; /* instructions: what is defined further back counts as first */
+
+/* Where the value of a source is defined, as a number that grows: the last place before this instruction that writes
+ * its register; of neg and abs, which become modifiers of the operand, where their own source is. A constant comes
+ * last of all. */
+static size_t defined_at(const struct decoder *d, size_t operand) {
+    const struct ptx_operand *o = &d->in->operands[operand];
+    const size_t end = d->index > LOOK_BACK ? d->index - LOOK_BACK : 0;
+    for (size_t i = d->index; i-- > end && o->kind == PTX_OP_REGISTER;) {
+        const struct ptx_instruction *in = &d->f->instructions[i];
+        if (!in->operand_count || !flow_writes(in, 0))
+            continue;
+        const struct ptx_operand *to = &in->operands[0];
+        for (size_t k = 0; to->kind == PTX_OP_VECTOR && k < to->element_count; ++k)
+            if (to->elements[k].reg == o->reg)
+                return (i + 1) * 16 + k;
+        if (to->kind != PTX_OP_REGISTER || to->reg != o->reg)
+            continue;
+        if (in->operand_count != 2 || (strcmp(in->opcode, "neg") && strcmp(in->opcode, "abs")))
+            return (i + 1) * 16;
+        o = &in->operands[1];
+    }
+    return o->kind == PTX_OP_REGISTER ? 0 : SIZE_MAX;
+}
+
+/* Of two f64 operands that are NaNs the second comes through (nan.h), and ptxas makes that the one whose value is
+ * defined later, whatever the order in PTX (measured; it also moves and merges code, which no one can see here). */
+static const struct row *order_operands(struct decoder *d, const struct row *row, uint32_t s[3]) {
+    static const struct row sum = {"add", "", T(F64), OP_add_f64, DIRECTED_ADD};
+    const bool swaps = row->op == OP_add_f64 || row->op == OP_sub_f64 || row->op == OP_mul_f64 ||
+                       row->op == OP_fma_f64 || row->op == OP_min_f64 || row->op == OP_max_f64;
+    if (!swaps || defined_at(d, 1) <= defined_at(d, 2))
+        return row;
+    const uint32_t a = s[0];
+    s[0] = s[1];
+    s[1] = a;
+    if (row->op != OP_sub_f64)
+        return row;
+    const uint32_t minus_b = temp(d); /* a - b = -b + a */
+    lane(d, OP_neg_f64, minus_b, s[0], 0, 0, 0);
+    s[0] = minus_b;
+    return &sum;
+}
+
 static bool decode_row(struct decoder *d, const struct row *row, const struct match *m) {
     const struct lane_shape *shape = &lane_shapes[row->op];
     const unsigned widths[3] = {shape->a, shape->b, shape->c};
+    const bool directed = m->rounding != ROUND_RN, flush = m->ftz && !directed; /* op_directed flushes by itself */
     size_t sources = 0;
     while (sources < 3 && widths[sources])
         ++sources;
@@ -187,20 +234,21 @@ static bool decode_row(struct decoder *d, const struct row *row, const struct ma
     for (size_t i = 0; i < sources; ++i) {
         if (!source_number(d, i + 1, widths[i], &s[i]))
             return false;
-        if (m->ftz) {
+        if (flush) {
             const uint32_t flushed = temp(d);
             lane(d, OP_flush_f32, flushed, s[i], 0, 0, 0);
             s[i] = flushed;
         }
     }
-    const bool more = m->ftz || m->sat;
-    const uint32_t result = more ? temp(d) : dst;
-    if (m->rounding != ROUND_RN)
+    row = order_operands(d, row, s);
+    const uint32_t result = flush || m->sat ? temp(d) : dst;
+    if (directed)
         emit(d, op_directed, shape->dst == 64 ? BLEND_64 : BLEND_32, result, s[0], s[1], s[2],
-             row->directed | (int64_t)m->rounding << 8 | (shape->a == 64 ? DIRECTED_WIDE_SOURCE : 0));
+             row->directed | (int64_t)m->rounding << 8 | (shape->a == 64 ? DIRECTED_WIDE_SOURCE : 0) |
+                 (m->ftz ? DIRECTED_FTZ : 0));
     else
         lane(d, row->op, result, s[0], s[1], s[2], 0);
-    if (m->ftz)
+    if (flush)
         lane(d, OP_flush_f32, m->sat ? result : dst, result, 0, 0, 0);
     if (m->sat)
         lane(d, OP_sat_f32, dst, result, 0, 0, 0);

@@ -12,11 +12,13 @@
 #define BITS_f64 64
 
 const struct lane_shape lane_shapes[LANE_OPS] = {
-#define LANE1(name, D, A, expr)       {#name, BITS_##D, BITS_##A, 0, 0},
-#define LANE2(name, D, A, B, expr)    {#name, BITS_##D, BITS_##A, BITS_##B, 0},
-#define LANE3(name, D, A, B, C, expr) {#name, BITS_##D, BITS_##A, BITS_##B, BITS_##C},
-#define COMPARE(name, A, expr)        {#name, 1, BITS_##A, BITS_##A, 0},
-#define SELECT(name, D)               {#name, BITS_##D, BITS_##D, BITS_##D, 1},
+#define LANE1(name, D, A, expr)            {#name, BITS_##D, BITS_##A, 0, 0},
+#define LANE2(name, D, A, B, expr)         {#name, BITS_##D, BITS_##A, BITS_##B, 0},
+#define LANE3(name, D, A, B, C, expr)      {#name, BITS_##D, BITS_##A, BITS_##B, BITS_##C},
+#define RARE2(name, T, expr, rare, mended) {#name, BITS_##T, BITS_##T, BITS_##T, 0},
+#define RARE3(name, T, expr, rare, mended) {#name, BITS_##T, BITS_##T, BITS_##T, BITS_##T},
+#define COMPARE(name, A, expr)             {#name, 1, BITS_##A, BITS_##A, 0},
+#define SELECT(name, D)                    {#name, BITS_##D, BITS_##D, BITS_##D, 1},
 #include "lane_list.h"
 };
 

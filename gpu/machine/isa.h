@@ -5,11 +5,13 @@
 #include "machine.h"
 
 enum lane_op {
-#define LANE1(name, D, A, expr)       OP_##name,
-#define LANE2(name, D, A, B, expr)    OP_##name,
-#define LANE3(name, D, A, B, C, expr) OP_##name,
-#define COMPARE(name, A, expr)        OP_##name,
-#define SELECT(name, D)               OP_##name,
+#define LANE1(name, D, A, expr)            OP_##name,
+#define LANE2(name, D, A, B, expr)         OP_##name,
+#define LANE3(name, D, A, B, C, expr)      OP_##name,
+#define RARE2(name, T, expr, rare, mended) OP_##name,
+#define RARE3(name, T, expr, rare, mended) OP_##name,
+#define COMPARE(name, A, expr)             OP_##name,
+#define SELECT(name, D)                    OP_##name,
 #include "lane_list.h"
     LANE_OPS
 };

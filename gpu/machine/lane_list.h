@@ -1,5 +1,5 @@
 /* Every operation that works on each lane by itself: name, types of destination and sources, and the value as an
- * expression of a, b, c (and imm). Included several times, each time with other meanings of the five macros, which it
+ * expression of a, b, c (and imm). Included several times, each time with other meanings of the seven macros, which it
  * undefines at its end: lanes.isa.c makes the loops, isa.h the numbers, isa.c the shapes.
  * Source: PTX ISA 9.0, 9.7.1 .. 9.7.9; facts/ptx.md 7 where the document leaves a result open. */
 
@@ -190,33 +190,37 @@ LANE2(mul_f32, f32, f32, f32, nan32(a * b))
 LANE3(fma_f32, f32, f32, f32, f32, nan32(__builtin_fmaf(a, b, c)))
 LANE2(add_ftz_f32, f32, f32, f32, flush(nan32(flush(a) + flush(b))))
 LANE2(sub_ftz_f32, f32, f32, f32, flush(nan32(flush(a) - flush(b))))
-LANE2(mul_ftz_f32, f32, f32, f32, flush(nan32(flush(a) * flush(b))))
-LANE3(fma_ftz_f32, f32, f32, f32, f32, flush(nan32(__builtin_fmaf(flush(a), flush(b), flush(c)))))
+RARE2(mul_ftz_f32, f32, flush(nan32(flush(a) * flush(b))), is_least_normal(x),
+      zero_if(mul_below_normal(flush(a), flush(b)), x))
+RARE3(fma_ftz_f32, f32, flush(nan32(__builtin_fmaf(flush(a), flush(b), flush(c)))), is_least_normal(x),
+      zero_if(fma_below_normal(flush(a), flush(b), flush(c)), x))
+RARE2(div_ftz_f32, f32, flush(nan32(flush(a) / flush(b))), is_least_normal(x),
+      zero_if(div_below_normal(flush(a), flush(b)), x))
 LANE2(div_f32, f32, f32, f32, nan32(a / b))
 LANE1(rcp_f32, f32, f32, nan32(1.0f / a))
 LANE1(sqrt_f32, f32, f32, nan32(__builtin_sqrtf(a)))
 LANE2(min_f32, f32, f32, f32, nan32(smaller32(a, b)))
 LANE2(max_f32, f32, f32, f32, nan32(larger32(a, b)))
-LANE2(min_nan_f32, f32, f32, f32, a == a && b == b ? smaller32(a, b) : NAN32)
-LANE2(max_nan_f32, f32, f32, f32, a == a && b == b ? larger32(a, b) : NAN32)
+LANE2(min_nan_f32, f32, f32, f32, a == a && b == b ? smaller32(a, b) : nan32(a + b))
+LANE2(max_nan_f32, f32, f32, f32, a == a && b == b ? larger32(a, b) : nan32(a + b))
 LANE1(abs_f32, f32, f32, nan32(__builtin_fabsf(a)))
 LANE1(neg_f32, f32, f32, nan32(-a))
-LANE1(flush_f32, f32, f32, flush(a))
+LANE1(flush_f32, f32, f32, flush(nan32(a)))
 LANE1(sat_f32, f32, f32, a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f)
 LANE2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))
 
-/* binary64. NaN results: 0x7ff8000000000000. */
-LANE2(add_f64, f64, f64, f64, nan64(a + b))
-LANE2(sub_f64, f64, f64, f64, nan64(a - b))
-LANE2(mul_f64, f64, f64, f64, nan64(a * b))
-LANE3(fma_f64, f64, f64, f64, f64, nan64(__builtin_fma(a, b, c)))
-LANE2(div_f64, f64, f64, f64, nan64(a / b))
-LANE1(rcp_f64, f64, f64, nan64(1.0 / a))
-LANE1(sqrt_f64, f64, f64, nan64(__builtin_sqrt(a)))
-LANE2(min_f64, f64, f64, f64, nan64(smaller64(a, b)))
-LANE2(max_f64, f64, f64, f64, nan64(larger64(a, b)))
-LANE1(abs_f64, f64, f64, nan64(__builtin_fabs(a)))
-LANE1(neg_f64, f64, f64, nan64(-a))
+/* binary64: nearest even. NaN results by nan.h. */
+RARE2(add_f64, f64, a + b, x != x, nan64(x, b, a, a))
+RARE2(sub_f64, f64, a - b, x != x, nan64(x, b, a, a))
+RARE2(mul_f64, f64, a * b, x != x, nan64(x, b, a, a))
+RARE3(fma_f64, f64, __builtin_fma(a, b, c), x != x, nan64(x, b, c, a))
+RARE2(div_f64, f64, a / b, x != x, nan64(x, a, b, b))
+LANE1(rcp_f64, f64, f64, nan64(1.0 / a, a, a, a))
+LANE1(sqrt_f64, f64, f64, nan64(__builtin_sqrt(a), a, a, a))
+RARE2(min_f64, f64, smaller64(a, b), x != x, nan64(x, b, a, a))
+RARE2(max_f64, f64, larger64(a, b), x != x, nan64(x, b, a, a))
+LANE1(abs_f64, f64, f64, nan64(__builtin_fabs(a), a, a, a))
+LANE1(neg_f64, f64, f64, nan64(-a, a, a, a))
 LANE1(sat_f64, f64, f64, a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0)
 LANE2(copysign_f64, u64, u64, u64, (a & (uint64_t)1 << 63) | (b & ~((uint64_t)1 << 63)))
 
@@ -238,15 +242,16 @@ LANE2(max_f16x2, u32, u32, u32, half_pair(half_max(LOW(a), LOW(b)), half_max(HIG
 LANE1(abs_f16x2, u32, u32, half_pair(half_canonical(LOW(a) & 0x7fff), half_canonical(HIGH(a) & 0x7fff)))
 LANE1(neg_f16x2, u32, u32, half_pair(half_canonical(LOW(a) ^ 0x8000), half_canonical(HIGH(a) ^ 0x8000)))
 
-/* Conversions. To an integer: of a value that is whole already, saturating; NaN as measured (facts/ptx.md F-9). */
+/* Conversions. To an integer: of a value that is whole already, saturating; NaN as measured (facts/ptx.md F-9). To and
+ * from binary64 a NaN keeps what it can of its payload; bfloat16 to binary32 moves the bits. */
 LANE1(rni_f32, f32, f32, nan32(__builtin_rintf(a)))
 LANE1(rzi_f32, f32, f32, nan32(__builtin_truncf(a)))
 LANE1(rmi_f32, f32, f32, nan32(__builtin_floorf(a)))
 LANE1(rpi_f32, f32, f32, nan32(__builtin_ceilf(a)))
-LANE1(rni_f64, f64, f64, nan64(__builtin_rint(a)))
-LANE1(rzi_f64, f64, f64, nan64(__builtin_trunc(a)))
-LANE1(rmi_f64, f64, f64, nan64(__builtin_floor(a)))
-LANE1(rpi_f64, f64, f64, nan64(__builtin_ceil(a)))
+LANE1(rni_f64, f64, f64, nan64(__builtin_rint(a), a, a, a))
+LANE1(rzi_f64, f64, f64, nan64(__builtin_trunc(a), a, a, a))
+LANE1(rmi_f64, f64, f64, nan64(__builtin_floor(a), a, a, a))
+LANE1(rpi_f64, f64, f64, nan64(__builtin_ceil(a), a, a, a))
 LANE1(f32_s32, s32, f32, a >= 0x1p31f ? INT32_MAX : a >= -0x1p31f ? (int32_t)a : a < 0 ? INT32_MIN : 0)
 LANE1(f32_u32, u32, f32, a >= 0x1p32f ? UINT32_MAX : a >= 0 ? (uint32_t)(int64_t)a : 0)
 LANE1(f32_s64, s64, f32, a >= 0x1p63f ? INT64_MAX : a >= -0x1p63f ? (int64_t)a : INT64_MIN)
@@ -263,17 +268,21 @@ LANE1(s32_f64, f64, s32, (double)a)
 LANE1(u32_f64, f64, u32, (double)a)
 LANE1(s64_f64, f64, s64, (double)a)
 LANE1(u64_f64, f64, u64, (double)a)
-LANE1(f32_f64, f64, f32, nan64((double)a))
-LANE1(f64_f32, f32, f64, nan32((float)a))
+LANE1(f32_f64, f64, f32, a == a ? (double)a : nan32_to_64(a))
+LANE1(f64_f32, f32, f64, a == a ? (float)a : nan64_to_32(a))
+LANE1(flush_f64, f64, f64, __builtin_fabs(a) < BELOW_NORMAL ? __builtin_copysign(0.0, a) : a)
 LANE1(f16_f32, f32, u16, half_value(a))
+LANE1(f16_f64, f64, u16, half_to_double(a))
 LANE1(f32_f16, u16, u32, half_from_float_bits(a))
 LANE1(f32_f16_rz, u16, u32, half_toward_zero(a))
-LANE1(bf16_f32, f32, u16, nan32(from_bits32((uint32_t)a << 16)))
+LANE1(bf16_f32, u32, u16, (uint32_t)a << 16)
 LANE1(f32_bf16, u16, u32, brain_nearest(a))
 /* clang-format on */
 
 #undef LANE1
 #undef LANE2
 #undef LANE3
+#undef RARE2
+#undef RARE3
 #undef COMPARE
 #undef SELECT

@@ -1,6 +1,7 @@
 /* The loops of lane_list.h over 32 lanes. Compiled once for each instruction set, with ISA=base, avx2 or avx512. */
 #include "../../ref/half.h"
 #include "isa.h"
+#include "nan.h"
 
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b)  JOIN2(a, b)
@@ -37,29 +38,35 @@ typedef double value_f64;
 #define BIT16(n) BIT4(n), BIT4((n) + 4), BIT4((n) + 8), BIT4((n) + 12)
 static const uint32_t lane_bit[LANES] __attribute__((aligned(64))) = {BIT16(0), BIT16(16)};
 
-#define NAN32   __builtin_nanf("0x3fffff") /* 0x7fffffff */
 #define LOW(x)  ((uint16_t)(x))
 #define HIGH(x) ((uint16_t)((x) >> 16))
 
-static inline float from_bits32(uint32_t u) {
-    float f;
-    __builtin_memcpy(&f, &u, 4);
-    return f;
-}
-static inline uint32_t to_bits32(float f) {
-    uint32_t u;
-    __builtin_memcpy(&u, &f, 4);
-    return u;
-}
-static inline float nan32(float x) {
-    return x == x ? x : NAN32;
-}
-static inline double nan64(double x) {
-    return x == x ? x : __builtin_nan("");
-}
 static inline float flush(float x) {
     const uint32_t u = to_bits32(x);
     return from_bits32(u & 0x7f800000u ? u : u & 0x80000000u);
+}
+static inline int is_least_normal(float x) {
+    return (to_bits32(x) & 0x7fffffffu) == 0x00800000u;
+}
+/* With .ftz hardware looks whether a result is below the normal numbers after it is rounded to 24 bits, and before it
+ * is rounded to the fewer bits that a subnormal number has. So some results are flushed that would have become the
+ * least normal number: those below this bound. The functions below tell of exact values; their operands are not
+ * subnormal. */
+#define BELOW_NORMAL (0x1p-126 - 0x1p-151)
+static inline int mul_below_normal(float a, float b) {
+    return __builtin_fabs((double)a * b) < BELOW_NORMAL;
+}
+static inline int div_below_normal(float a, float b) {
+    return __builtin_fabs((double)a) < __builtin_fabs((double)b) * BELOW_NORMAL;
+}
+/* The product is exact in double; rest is what rounding took from the sum. */
+static inline int fma_below_normal(float a, float b, float c) {
+    const double p = (double)a * b, sum = p + c, part = sum - p, rest = (p - (sum - part)) + (c - part);
+    const double size = __builtin_fabs(sum);
+    return size < BELOW_NORMAL || (size == BELOW_NORMAL && (sum > 0 ? rest < 0 : rest > 0));
+}
+static inline float zero_if(int below, float x) {
+    return below ? __builtin_copysignf(0.0f, x) : x;
 }
 /* -0 is below +0; a NaN gives way to the other operand. */
 static inline float smaller32(float a, float b) {
@@ -163,6 +170,11 @@ static inline float half_value(uint16_t h) {
     const uint32_t finite = to_bits32(from_bits32(magnitude) * 0x1p112f) | sign;
     const uint32_t special = (h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign;
     return from_bits32((h & 0x7c00) == 0x7c00 ? special : finite);
+}
+/* Widened with the payload of a NaN kept, as binary64 does. */
+static inline double half_to_double(uint16_t h) {
+    const uint64_t nan = (uint64_t)(h & 0x8000) << 48 | (uint64_t)0x7ff8 << 48 | (uint64_t)(h & 0x1ff) << 42;
+    return (h & 0x7fff) > 0x7c00 ? from_bits64(nan) : (double)half_value(h);
 }
 static inline uint16_t half_nearest(float x) {
     return half_from_float_bits(to_bits32(x));
@@ -269,6 +281,29 @@ static inline uint16_t brain_nearest(uint32_t f) {
         d[i] = PUT_##D(expr);                                                                                          \
     }                                                                                                                  \
     }
+/* `expr` is right but for rare lanes, whose value is `mended`, of the operands and x = expr. The loop only notices
+ * whether there are any; the result waits aside because it may go to where an operand is. */
+#define RARE(name, T, loads, expr, rare, mended)                                                                       \
+    HEAD(name)                                                                                                         \
+    value_##T result[LANES] __attribute__((aligned(64)));                                                              \
+    int any = 0;                                                                                                       \
+    EACH_LANE {                                                                                                        \
+        loads;                                                                                                         \
+        const value_##T x = result[i] = expr;                                                                          \
+        any |= (rare);                                                                                                 \
+    }                                                                                                                  \
+    for (int i = 0; any && i < LANES; ++i) {                                                                           \
+        loads;                                                                                                         \
+        const value_##T x = result[i];                                                                                 \
+        if (rare)                                                                                                      \
+            result[i] = mended;                                                                                        \
+    }                                                                                                                  \
+    __builtin_memcpy(SLOTS(T, r->dst), result, sizeof result);                                                         \
+    }
+#define OPERAND(T, x)                      const value_##T x = SLOTS(T, r->x)[i]
+#define RARE2(name, T, expr, rare, mended) RARE(name, T, OPERAND(T, a); OPERAND(T, b), expr, rare, mended)
+#define RARE3(name, T, expr, rare, mended)                                                                             \
+    RARE(name, T, OPERAND(T, a); OPERAND(T, b); OPERAND(T, c), expr, rare, mended)
 #define COMPARE(name, A, expr)                                                                                         \
     HEAD(name)                                                                                                         \
     const slot_##A *pa = SLOTS(A, r->a);                                                                               \
@@ -292,10 +327,12 @@ static inline uint16_t brain_nearest(uint32_t f) {
 #include "lane_list.h"
 
 handler *const JOIN(lane_ops, ISA)[LANE_OPS] = {
-#define LANE1(name, D, A, expr)       lane_##name,
-#define LANE2(name, D, A, B, expr)    lane_##name,
-#define LANE3(name, D, A, B, C, expr) lane_##name,
-#define COMPARE(name, A, expr)        lane_##name,
-#define SELECT(name, D)               lane_##name,
+#define LANE1(name, D, A, expr)            lane_##name,
+#define LANE2(name, D, A, B, expr)         lane_##name,
+#define LANE3(name, D, A, B, C, expr)      lane_##name,
+#define RARE2(name, T, expr, rare, mended) lane_##name,
+#define RARE3(name, T, expr, rare, mended) lane_##name,
+#define COMPARE(name, A, expr)             lane_##name,
+#define SELECT(name, D)                    lane_##name,
 #include "lane_list.h"
 };

@@ -210,8 +210,9 @@ STORE(store_b64, 64, uint64_t)
 STORE_VECTOR(store_v2, 2)
 STORE_VECTOR(store_v4, 4)
 
-/* Lane 8j + q gives the address of row q of matrix j; its 16 bytes are words 4q .. 4q+3 of register j (facts/ptx.md
- * LM-2, LM-4). Transposed: half h of lane L's word is the 16-bit element (row 2 (L%4) + h, column L/4). (LM-5) */
+/* Lane 8j + q gives the address of row q of matrix j; its 16 bytes are words 4q .. 4q+3 of register j
+ * (PTX ISA 9.7.14.5.15; measured on an H200). Transposed: half h of lane L's word is the 16-bit element (row 2 (L%4) +
+ * h, column L/4). */
 static void ldmatrix(struct warp *w, const struct record *r, uint32_t mask) {
     const unsigned matrices = r->b & 0xff, rows = 8 * matrices;
     if (matrices < 1 || matrices > 4)

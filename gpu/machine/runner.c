@@ -48,7 +48,8 @@ static bool fill_variable(const struct launch *l, const struct ptx_variable *v, 
         const struct ptx_relocation *r = &v->relocations[i];
         uint64_t address = 0;
         if (r->variable < 0 || !module_address(l, r->variable, &address))
-            return fail(e, "%.600s: the initial value of %.200s is an address that the machine has none for (a function?)",
+            return fail(e,
+                        "%.600s: the initial value of %.200s is an address that the machine has none for (a function?)",
                         l->module->path, v->name);
         if (r->generic && l->module->variables[r->variable].space == PTX_SHARED)
             address += SHARED_WINDOW;

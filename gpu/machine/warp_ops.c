@@ -1,5 +1,5 @@
 /* Operations across the lanes of a warp. Source: PTX ISA 9.0, 9.7.9.6 (shfl.sync), 9.7.13.9 .. 12 (vote, match,
- * activemask, redux); facts/ptx.md W-1 .. W-7. Lanes that have exited count nowhere. */
+ * activemask, redux). Lanes that have exited count nowhere. */
 #include "machine.h"
 #include <string.h>
 
