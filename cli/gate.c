@@ -110,7 +110,7 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
         *code = EXIT_INPUT;
     }
     if (missed != NULL) {
-        return fail(e, "no case matches '%s' (see warpproof list cases)", missed);
+        return fail_missed(e, missed);
     }
     if (*code == EXIT_INPUT) {
         return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");

@@ -128,7 +128,11 @@ static int list_cases(const char *root, const char *const *patterns, size_t n, s
         const bool unreadable = (n == 0 || missed != NULL) && note_models("list", &list);
         code = missed == NULL && left > 0 ? EXIT_PASSED : unreadable ? EXIT_INPUT : EXIT_NOTHING_RAN;
         if (code != EXIT_PASSED) {
-            fail(e, missed != NULL ? "no case matches '%s'" : "there are no cases%s", missed != NULL ? missed : "");
+            if (missed != NULL) {
+                fail_missed(e, missed);
+            } else {
+                fail(e, "there are no cases");
+            }
         }
         free(chosen);
         case_list_free(&list);

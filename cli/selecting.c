@@ -1,6 +1,7 @@
 #include "selecting.h"
 #include "command.h"
 #include <stdio.h>
+#include <string.h>
 
 int check_patterns(const char *command, const char *const *patterns, size_t n) {
     for (size_t i = 0; i < n; ++i) {
@@ -23,4 +24,10 @@ bool note_models(const char *command, const struct case_list *list) {
         }
     }
     return unreadable;
+}
+
+bool fail_missed(struct error *e, const char *pattern) {
+    const bool glob = strpbrk(pattern, "*?[") != NULL;
+    return fail(e, "no case matches '%s'%s (see warpproof list cases)", pattern,
+                glob ? "; a glob must match a whole id, '*' at its ends helps" : "");
 }

@@ -12,4 +12,7 @@ int check_patterns(const char *command, const char *const *patterns, size_t n);
  * read. */
 bool note_models(const char *command, const struct case_list *list);
 
+/* "no case matches 'PATTERN'", with a hint when it is a glob: globs are held to whole ids. Returns false. */
+bool fail_missed(struct error *e, const char *pattern);
+
 #endif

@@ -103,6 +103,7 @@ Test(command, list_shows_what_there_is) {
 }
 
 Test(command, nothing_ran_is_exit_3) {
+    expect(run("gate 'kd8/*'"), 3, "no case matches 'kd8/*'; a glob must match a whole id");
     expect(run("gate nosuchcase"), 3, "no case matches 'nosuchcase'");
     expect(run("gate kd8/nt1.od1.id256/coded/s1 nosuchcase"), 3, "no case matches 'nosuchcase'");
     expect(run("gate --plant warp_offset_dropped quantize_pad40"), 3, "no case of kernel 'mmq_wide_ldb_kd8'");
