@@ -99,8 +99,8 @@ static bool check_arguments(const struct launch *l, const struct ptx_function *f
     return true;
 }
 
-static bool check_shared(const struct launch *l, struct error *e) {
-    const size_t fixed = l->module->static_shared_bytes;
+static bool check_shared(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    const size_t fixed = ptx_static_shared(l->module, f);
     if (fixed > MOST_SHARED || l->shared_bytes > MOST_SHARED - fixed)
         return fail(e, "%zu bytes of dynamic and %zu of static shared memory, a block has at most %d (227 KiB)",
                     l->shared_bytes, fixed, MOST_SHARED);
@@ -127,7 +127,7 @@ bool launch_check(const struct launch *l, struct error *e) {
     const struct ptx_function *f = ptx_entry_named(l->module, l->entry);
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
-    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_shared(l, e);
+    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_shared(l, f, e);
 }
 
 void trace_free(struct trace *t) {

@@ -70,7 +70,9 @@ struct event {
     int plane;       /* shared: the access site's own plane (EVENT_PLANE), or the plane hit, else -1 */
     int other_plane; /* EVENT_PLANE: the plane reached into, else -1 */
     int64_t offset;  /* of the first bad byte: from the start of the buffer; of the plane when plane >= 0 (its
-                      * own plane for EVENT_PLANE); of the arena or local memory otherwise */
+                      * own plane for EVENT_PLANE); in shared memory otherwise: of the dynamic arena when
+                      * the entry has no static shared memory (ptx_static_shared), else from shared address 0; of
+                      * local memory */
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
@@ -96,7 +98,7 @@ struct cell_writer {
 
 struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
-    uint32_t interval;              /* barriers that the last writer's block had passed at that store */
+    uint32_t arrivals, syncs;       /* barriers and bar.warp.sync that the last writer's warp had come to at that store */
     bool raced;                     /* two threads of one block stored different bytes with no barrier between */
 };
 

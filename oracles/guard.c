@@ -20,7 +20,8 @@ static const char *space_name(enum event_space s) {
     return "memory";
 }
 
-/* "plane sda_q (8192 B)", "buffer result (9240 B)", "the shared arena (98304 B)". */
+/* "plane sda_q (8192 B)", "buffer result (9240 B)", "the shared arena (98304 B)", "static shared memory (256 B)",
+ * "shared memory (256 B static, 512 B dynamic)". */
 static char *target_text(const struct launch *l, const struct event *v) {
     if (v->plane >= 0) {
         return must_format("plane %s (%zu B)", l->planes[v->plane].name, l->planes[v->plane].bytes);
@@ -29,7 +30,11 @@ static char *target_text(const struct launch *l, const struct event *v) {
         return must_format("buffer %s (%zu B)", l->buffers[v->buffer].name, l->buffers[v->buffer].bytes);
     }
     if (v->space == SPACE_SHARED) {
-        return must_format("the shared arena (%zu B)", l->shared_bytes + l->module->static_shared_bytes);
+        const size_t fixed = ptx_static_shared(l->module, ptx_entry_named(l->module, l->entry));
+        if (fixed && l->shared_bytes) {
+            return must_format("shared memory (%zu B static, %zu B dynamic)", fixed, l->shared_bytes);
+        }
+        return must_format("%s (%zu B)", fixed ? "static shared memory" : "the shared arena", fixed + l->shared_bytes);
     }
     return must_strdup(space_name(v->space));
 }

@@ -95,7 +95,8 @@ static bool module_is_sound(const struct ptx_module *m) {
         const struct ptx_variable *v = &m->variables[i];
         if (!v->name || !v->alignment || (v->alignment & (v->alignment - 1)) || v->offset % v->alignment)
             return false;
-        if (v->space == PTX_SHARED && !v->external && v->offset + v->bytes > m->static_shared_bytes)
+        if (v->space == PTX_SHARED && !v->external &&
+            v->offset + v->bytes > ptx_static_shared(m, v->function >= 0 ? &m->functions[v->function] : NULL))
             return false;
         for (size_t k = 0; k < v->relocation_count; k++) {
             const struct ptx_relocation *r = &v->relocations[k];

@@ -222,3 +222,30 @@ Test(launch, parameters) {
     trace_free(&t);
     ptx_free(m);
 }
+
+/* The 227 KiB are of the launched entry: what the module and device functions have, and its own, but no other's. */
+Test(launch, shared_memory_of_the_entry) {
+    static const char text[] = ".version 9.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 all[64];\n"
+                               ".extern .shared .align 16 .b8 arena[];\n"
+                               ".func f() {\n.shared .align 4 .b8 v[32];\nret;\n}\n"
+                               ".visible .entry large() {\n.shared .align 4 .b8 z[40960];\nret;\n}\n"
+                               ".visible .entry small() {\nret;\n}\n";
+    static const struct {
+        const char *entry;
+        size_t fixed;
+    } rows[] = {{"small", 96}, {"large", 41056}};
+    struct error e = {""};
+    struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+    cr_assert(m, "%s", e.text);
+    for (size_t i = 0; i < 2; ++i) {
+        struct launch l = {.module = m, .entry = rows[i].entry, .grid = {1, 1, 1}, .block = {32, 1, 1}};
+        l.shared_bytes = 227 * 1024 - rows[i].fixed;
+        cr_expect(launch_check(&l, &e), "%s with %zu bytes is refused: %s", l.entry, l.shared_bytes, e.text);
+        l.shared_bytes++;
+        char *want = must_format("%zu bytes of dynamic and %zu of static shared memory", l.shared_bytes, rows[i].fixed);
+        cr_expect(!launch_check(&l, &e), "%s with %zu bytes passes", l.entry, l.shared_bytes);
+        cr_expect(strstr(e.text, want), "want \"%s\", says \"%s\"", want, e.text);
+        free(want);
+    }
+    ptx_free(m);
+}

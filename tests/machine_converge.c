@@ -84,6 +84,38 @@ Test(machine_converge, early_exits_do_not_keep_lanes_apart) {
     expect_right("return_in_loop");
 }
 
+Test(machine_converge, one_operation_at_several_places) {
+    for (int t = 0; t < N; ++t)
+        want[t] = t & 1 ? 5 * input(t ^ 1) : 3 * input(t ^ 1) + 100;
+    expect_right("warp_barrier_in_both");
+    for (int t = 0; t < N; ++t) {
+        uint32_t ballot = 0;
+        for (int lane = 0; lane < 32; ++lane)
+            ballot |= (uint32_t)(input((t & 32) + lane) % (lane & 1 ? 3 : 4) == 0) << lane;
+        want[t] = (int)(t & 1 ? ballot : ballot + 1);
+    }
+    expect_right("ballot_in_both");
+    for (int warp = 0; warp < 2; ++warp) { /* all lanes of a round at once, as the source says */
+        int v[32];
+        uint32_t going = UINT32_MAX;
+        for (int lane = 0; lane < 32; ++lane)
+            v[lane] = input(32 * warp + lane) & 31;
+        for (int i = 1; going; ++i) {
+            const int first = v[__builtin_ctz(going)];
+            uint32_t next = 0;
+            for (int lane = 0; lane < 32; ++lane)
+                if (going >> lane & 1) {
+                    v[lane] += first;
+                    next |= (uint32_t)(i < (32 * warp + lane) * 7 % 11) << lane;
+                }
+            going = next;
+        }
+        for (int lane = 0; lane < 32; ++lane)
+            want[32 * warp + lane] = v[lane];
+    }
+    expect_right("shuffle_in_loop");
+}
+
 Test(machine_converge, spinning_lanes_give_way) {
     for (int t = 0; t < N; ++t)
         want[t] = t == 40 ? 7 : t == 3 ? 5 : t == 32 ? 6 : t == 41 ? 9 : input(t);
@@ -102,6 +134,18 @@ Test(machine_converge, a_barrier_orders_stores) {
     expect_right("clear_then_set");
     run("clear_and_set");
     cr_expect(raced() == N, "%zu cells raced, want all", raced());
+    finish();
+    for (int t = 0; t < N; ++t)
+        want[t] = input(t ^ 1);
+    expect_right("warp_barrier_orders");
+    run("other_barriers");
+    cr_expect(raced() == N, "barriers of other warps order nothing: %zu cells raced, want all", raced());
+    finish();
+    run("arrive_then_store");
+    cr_expect(raced() == N, "an arrival orders nothing after it: %zu cells raced, want all", raced());
+    finish();
+    run("store_then_arrive");
+    cr_expect(raced() == 0, "an arrival orders what came before: %zu cells raced", raced());
     finish();
     run("there_and_back");
     cr_expect(raced() == 1 && trace.coverage[1].cells[0].raced, "%zu cells raced, want cell 0", raced());

@@ -466,3 +466,142 @@ Test(machine_memory, initial_addresses) {
     trace_free(&trace);
     ptx_free(module);
 }
+
+/* Shared memory of the launched entry alone: a larger entry beside it lends it no bytes, takes none of the 227 KiB, and
+ * shifts no byte number. */
+Test(machine_memory, shared_memory_is_the_entrys_own) {
+#define OTHER(bytes) ".entry other() {\n.shared .align 4 .b8 z[" #bytes "];\nret;\n}\n"
+#define ARENA        ".extern .shared .align 16 .b8 arena[];\n"
+#define OWN          ".shared .align 4 .u32 s[64];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, s;\n"
+#define DYNAMIC      "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, arena;\n\n"
+#define BOTH         "mov.u32 %r4, arena;\nsetp.lt.u32 %p1, %r1, 16;\nselp.u32 %r5, %r3, %r4, %p1;\nadd.u32 %r2, %r2, %r5;\n"
+    static const struct launch_plane halves[] = {{"a", 0, 256}, {"b", 256, 256}};
+    static const struct {
+        const char *name, *module_level, *body;
+        size_t shared, planes, events;
+        struct expected want;
+    } cases[] = {
+        {"in the other entry's variable",
+         OTHER(4096),
+         OWN "add.u32 %r2, %r2, %r3;\nld.shared.u32 %r4, [%r2+3600];\nret;\n",
+         0,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, 3600, 4, 0, 0, 6, 32}},
+        {"across the end of the own variable",
+         OTHER(4096),
+         OWN "add.u32 %r2, %r2, %r3;\nst.shared.u32 [%r2+200], %r1;\nret;\n",
+         0,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, true, -1, -1, -1, 256, 4, 0, 14, 6, 18}},
+        {"a pair that begins before the own end",
+         OTHER(4096) ".shared .align 8 .b8 u[12];\n",
+         "mov.u32 %r3, u;\nld.shared.v2.u32 {%r1,%r2}, [%r3+8];\nret;\n",
+         0,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, 12, 8, 0, 0, 2, 32}},
+        {"static and dynamic in turn", ARENA OTHER(4096), OWN BOTH "st.shared.u32 [%r2], %r1;\nret;\n", 512, 0, 0, {0}},
+        {"static and dynamic in turn, ends of both",
+         ARENA OTHER(4096),
+         OWN BOTH "ld.shared.u32 %r6, [%r2+388];\nret;\n",
+         512,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, 388, 4, 0, 0, 9, 17}},
+        {"static and dynamic in turn with planes",
+         ARENA OTHER(4096),
+         OWN BOTH "st.shared.u32 [%r2], %r1;\nret;\n",
+         512,
+         2,
+         1,
+         {EVENT_PLANE, SPACE_SHARED, true, -1, -1, 0, 4160, 4, 0, 16, 9, 16}},
+        {"between static and dynamic with planes",
+         ARENA OTHER(4096),
+         OWN "mov.u32 %r4, arena;\nadd.u32 %r2, %r2, %r4;\nld.shared.u32 %r6, [%r2+-64];\nret;\n",
+         512,
+         2,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, 4032, 4, 0, 0, 7, 16}},
+        {"past a static variable and the dynamic arena",
+         ARENA OTHER(4096),
+         OWN "mov.u32 %r4, arena;\nadd.u32 %r2, %r2, %r4;\nld.shared.u32 %r6, [%r2+388];\nret;\n",
+         512,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, 4608, 4, 0, 31, 7, 1}},
+        {"much dynamic memory beside an entry with much static",
+         ARENA OTHER(40960),
+         DYNAMIC "add.u32 %r2, %r2, %r3;\nst.shared.u32 [%r2+199872], %r1;\nret;\n",
+         200000,
+         0,
+         0,
+         {0}},
+        {"its end",
+         ARENA OTHER(40960),
+         DYNAMIC "add.u32 %r2, %r2, %r3;\nst.shared.u32 [%r2+199876], %r1;\nret;\n",
+         200000,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, true, -1, -1, -1, 200000, 4, 0, 31, 6, 1}},
+        {"past the dynamic arena",
+         ARENA OTHER(128),
+         DYNAMIC "add.u32 %r2, %r2, %r3;\nld.shared.u32 %r6, [%r2+388];\nret;\n",
+         512,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, 512, 4, 0, 31, 6, 1}},
+        {"before the dynamic arena",
+         ARENA OTHER(128),
+         DYNAMIC "add.u32 %r2, %r2, %r3;\nld.shared.u32 %r6, [%r2+-4];\nret;\n",
+         512,
+         0,
+         1,
+         {EVENT_OUT_OF_BOUNDS, SPACE_SHARED, false, -1, -1, -1, -4, 4, 0, 0, 6, 1}},
+        {"misaligned in the dynamic arena",
+         ARENA OTHER(128),
+         DYNAMIC "add.u32 %r2, %r2, %r3;\nld.shared.u32 %r6, [%r2+2];\nret;\n",
+         512,
+         0,
+         1,
+         {EVENT_MISALIGNED, SPACE_SHARED, false, -1, -1, -1, 2, 4, 0, 0, 6, 32}},
+        {"two names of the dynamic arena",
+         ARENA OTHER(132) ".extern .shared .align 128 .b8 wide[];\n",
+         DYNAMIC "mov.u32 %r4, wide;\nst.shared.u32 [%r3], %r1;\nst.shared.u32 [%r4+508], %r1;\nret;\n",
+         512,
+         0,
+         0,
+         {0}},
+    };
+    const char *isas[3];
+    const size_t isa_count = machine_isas(isas);
+    for (size_t k = 0; k < isa_count * sizeof cases / sizeof *cases; ++k) {
+        const size_t c = k / isa_count;
+        const struct machine_test test = {.module_level = cases[c].module_level,
+                                          .body = cases[c].body,
+                                          .shared = cases[c].shared,
+                                          .planes = halves,
+                                          .plane_count = cases[c].planes,
+                                          .isa = isas[k % isa_count]};
+        struct ptx_module *m;
+        struct trace t;
+        struct error e = {""};
+        cr_assert(machine_try(&test, &m, &t, &e), "%s: does not run: %s", cases[c].name, e.text);
+        cr_assert(t.event_count == cases[c].events, "%s: %zu events", cases[c].name, t.event_count);
+        if (cases[c].events) {
+            const struct event *v = &t.events[0];
+            cr_expect(v->kind == cases[c].want.kind && v->offset == cases[c].want.offset,
+                      "%s: event of kind %d at byte %lld, lane %u, %llu times", cases[c].name, v->kind,
+                      (long long)v->offset, v->lane, (unsigned long long)v->count);
+            expect(&t, 0, &cases[c].want);
+        }
+        trace_free(&t);
+        ptx_free(m);
+    }
+#undef OTHER
+#undef ARENA
+#undef OWN
+#undef DYNAMIC
+#undef BOTH
+}

@@ -275,3 +275,38 @@ Test(oracles, truth_names_a_contract_outside_its_bound) {
     evidence.contract = NULL;
     cr_assert(oracle_truth.judge(&evidence, &findings) == RULING_NOT_JUDGED, "no contract, no truth");
 }
+
+/* The sizes are those of the launched entry, whatever another entry of the module has. */
+Test(oracles, guard_gives_the_size_of_shared_memory) {
+    static const char text[] = ".version 9.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 arena[];\n"
+                               ".visible .entry other() {\n.shared .align 4 .b8 z[128];\nret;\n}\n"
+                               ".visible .entry small() {\n.shared .align 4 .b8 s[64];\nret;\n}\n"
+                               ".visible .entry none() {\nret;\n}\n";
+    static const struct {
+        const char *entry;
+        size_t dynamic;
+        const char *says;
+    } rows[] = {{"none", 512, "4-byte load at byte 512 of the shared arena (512 B): out of bounds"},
+                {"small", 0, "4-byte load at byte 512 of static shared memory (64 B): out of bounds"},
+                {"small", 512, "4-byte load at byte 512 of shared memory (64 B static, 512 B dynamic): out of bounds"}};
+    struct error e = {""};
+    struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+    cr_assert(m, "%s", e.text);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        plant_event((struct event){.kind = EVENT_OUT_OF_BOUNDS,
+                                   .space = SPACE_SHARED,
+                                   .buffer = -1,
+                                   .plane = -1,
+                                   .other_plane = -1,
+                                   .offset = 512,
+                                   .bytes = 4,
+                                   .count = 1});
+        l.module = m;
+        l.entry = rows[i].entry;
+        l.shared_bytes = rows[i].dynamic;
+        l.plane_count = 0;
+        expect(&oracle_guard, VERDICT_GUARD, rows[i].says);
+    }
+    findings_free(&findings);
+    ptx_free(m);
+}

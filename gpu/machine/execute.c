@@ -17,6 +17,8 @@ void warp_start(struct warp *w, uint32_t lanes) {
     w->pc = 0;
     w->other_count = 0;
     w->pinned = w->forced = false;
+    w->syncs = 0;
+    memset(w->clock, 0, sizeof w->clock);
     w->slice = TURN;
     w->state = lanes ? WARP_READY : WARP_DONE;
 }
@@ -28,25 +30,16 @@ static uint32_t guarded(const struct warp *w, const struct record *r) {
     return w->mask & (r->guard & GUARD_NEGATED ? ~held : held);
 }
 
+uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t offset = r->gather == GATHER_MEMBERS_A   ? r->a
+                            : r->gather == GATHER_MEMBERS_B ? r->b
+                                                            : w->wide[r->wide];
+    return r->gather == GATHER_LIVE ? ALL_LANES : reg32(w, offset)[__builtin_ctz(mask)];
+}
+
 /* Lanes that record r needs and that are neither in the mask nor exited. */
 static uint32_t missing(const struct warp *w, const struct record *r, uint32_t mask) {
-    uint32_t offset;
-    switch (r->gather) {
-    case GATHER_LIVE:
-        return w->live & ~mask;
-    case GATHER_MEMBERS_A:
-        offset = r->a;
-        break;
-    case GATHER_MEMBERS_B:
-        offset = r->b;
-        break;
-    case GATHER_MEMBERS_WIDE:
-        offset = w->wide[r->wide];
-        break;
-    default:
-        return 0;
-    }
-    return reg32(w, offset)[__builtin_ctz(mask)] & w->live & ~mask;
+    return r->gather ? named_members(w, r, mask) & w->live & ~mask : 0;
 }
 
 /* ---- groups ---- */
@@ -89,6 +82,65 @@ static unsigned pick(const struct warp *w, bool oldest) {
     return best;
 }
 
+/* Groups that have come to one place become one. */
+static void merge_groups(struct warp *w) {
+    for (unsigned i = 0; i < w->other_count; ++i)
+        for (unsigned k = i + 1; k < w->other_count;) {
+            struct group *a = &w->others[i];
+            const struct group *b = &w->others[k];
+            if (a->pc != b->pc) {
+                ++k;
+                continue;
+            }
+            a->mask |= b->mask;
+            a->missed = (a->missed | b->missed) & ~a->mask;
+            a->waiting = false; /* perhaps it is complete now */
+            w->others[k] = w->others[--w->other_count];
+        }
+}
+
+/* Groups that wait at several places for one .sync operation (same operation, same member mask) do it there and then,
+ * once all members have come or exited: lanes need not be at one instruction (PTX ISA 9.7.9.6, and as an H200 does it).
+ * nvcc makes such code where it unrolls a loop with a shuffle in it. */
+static void meet(struct warp *w) {
+    struct block *b = w->block;
+    const struct record *records = b->machine->program->records;
+    for (unsigned i = 0; i < w->other_count; ++i) {
+        struct group *g = &w->others[i];
+        const struct record *r = &records[g->pc];
+        if (!g->waiting || r->gather == GATHER_LIVE)
+            continue;
+        struct part parts[LANES];
+        struct group *met[LANES];
+        unsigned count = 0;
+        uint32_t here = 0;
+        const uint32_t named = named_members(w, r, g->mask);
+        for (unsigned k = 0; k < w->other_count; ++k) {
+            struct group *x = &w->others[k];
+            const struct record *s = &records[x->pc];
+            if (!x->waiting || s->run != r->run || s->imm != r->imm || named_members(w, s, x->mask) != named)
+                continue;
+            parts[count] = (struct part){s, 0};
+            met[count++] = x;
+            here |= x->mask;
+        }
+        if (count < 2 || named & w->live & ~here)
+            continue;
+        for (unsigned k = 0; k < count; ++k) {
+            const uint32_t held = parts[k].r->guard ? w->preds[parts[k].r->guard & ~GUARD_NEGATED] : ALL_LANES;
+            parts[k].mask = met[k]->mask & (parts[k].r->guard & GUARD_NEGATED ? ~held : held);
+            b->steps += parts[k].r->weight;
+        }
+        run_together(w, parts, count);
+        for (unsigned k = 0; k < count; ++k) {
+            ++met[k]->pc;
+            met[k]->waiting = false;
+            met[k]->missed = 0;
+        }
+    }
+    merge_groups(w);
+}
+
 /* Decides which group runs next. False: there is none, the warp is done. */
 static bool choose(struct warp *w, bool turn) {
     const struct record *records = w->block->machine->program->records;
@@ -114,6 +166,7 @@ static bool choose(struct warp *w, bool turn) {
         struct group *g = &w->others[i];
         g->waiting = g->waiting && missing(w, &records[g->pc], g->mask);
     }
+    meet(w);
     unsigned next = pick(w, turn);
     if (next == UINT32_MAX) { /* all wait for each other */
         w->forced = true;

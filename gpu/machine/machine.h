@@ -152,7 +152,8 @@ struct machine { /* one run */
     size_t region_count;
     struct range *ranges;
     size_t range_count;
-    size_t shared_bytes;     /* static variables, gap, dynamic arena */
+    size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
+    size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
     uint32_t warps, threads; /* a block */
     uint64_t blocks, budget;
@@ -204,10 +205,14 @@ struct warp {
     bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
-    unsigned barrier; /* waited for */
+    unsigned barrier;      /* waited for */
+    uint32_t syncs;        /* bar.warp.sync passed */
+    uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
+                            * entry counts its own arrivals */
 };
 
 struct barrier {
+    uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
     uint32_t arrived;  /* threads, in whole warps */
     uint32_t expected; /* 0: every warp that has not exited */
 };
@@ -223,7 +228,6 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t number; /* x fastest */
     uint64_t steps, macs;
     uint64_t event_order;
-    uint32_t interval; /* barriers passed */
     struct event_table events;
     struct barrier barriers[16];
     bool stopped;   /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
@@ -278,6 +282,15 @@ handler memory_general;    /* load or store of any shape, without a fast path */
 /* warp_ops.c */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
     op_nothing;
+struct part { /* lanes of a .sync operation that do it at one place */
+    const struct record *r;
+    uint32_t mask;
+};
+/* One .sync operation done at several places at once. */
+void run_together(struct warp *w, const struct part *parts, unsigned count);
+/* execute.c: the member mask that a .sync operation names, as its first lane gives it; all lanes for .aligned ones. */
+uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask);
+
 /* directed.c: operations rounded toward zero, minus or plus infinity. imm = enum directed | enum rounding << 8
  * (| DIRECTED_WIDE_SOURCE); the blend tells the width of the result */
 handler op_directed;

@@ -27,46 +27,55 @@ static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
     return at < lo || at >= hi ? at : hi;
 }
 
+/* Some byte of [at, at + bytes) is in no range: neither in the static variables nor in the dynamic arena. *bad: the
+ * first such. */
+static bool is_outside(const struct machine *m, int64_t at, size_t bytes, int64_t *bad) {
+    for (size_t i = 0; i < bytes; ++i) { /* at + i does not overflow: the byte before it is in a range */
+        *bad = at + (int64_t)i;
+        if (!range_at(m, *bad))
+            return true;
+    }
+    return false;
+}
+
 /* address: in the shared space, negative when it lies below it. window: what the instruction's addresses add to it. */
 static struct spot shared_spot(struct warp *w, const struct record *r, unsigned lane, int64_t address, bool store,
                                size_t bytes, uint64_t window) {
     struct block *b = w->block;
     const struct machine *m = b->machine;
     struct site_range *s = &b->sites[r->c];
-    const int64_t size = (int64_t)m->shared_bytes;
+    const int64_t origin = m->static_bytes ? 0 : (int64_t)m->dynamic_start; /* of offsets outside the planes */
+    int64_t outside;
     struct event v = {
         .space = SPACE_SHARED, .store = store, .buffer = -1, .plane = -1, .other_plane = -1, .bytes = bytes};
-    if (address < 0 || address > size || size - address < (int64_t)bytes) {
+    if (is_outside(m, address, bytes, &outside)) {
         v.kind = EVENT_OUT_OF_BOUNDS;
-        v.offset = first_outside(address, 0, size);
+        v.offset = outside - origin;
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
     const struct range *here = range_at(m, address);
     if (address & (int64_t)(bytes - 1)) {
         v.kind = EVENT_MISALIGNED;
-        v.plane = here ? here->plane : -1;
-        v.offset = address - (here && here->plane >= 0 ? (int64_t)here->lo : 0);
+        v.plane = here->plane;
+        v.offset = address - (here->plane >= 0 ? (int64_t)here->lo : origin);
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
-    if (!s->range && here)
+    if (!s->range || !m->launch->plane_count) /* without planes a site may use both ranges in turn */
         s->range = (int32_t)(here - m->ranges) + 1;
-    if (s->range) {
-        const struct range *own = &m->ranges[s->range - 1];
-        s->lo = own->lo + window;
-        s->hi = own->hi + window;
-        s->host = b->shared + own->lo;
-        s->region = 0;
-        if (address < (int64_t)own->lo || address + (int64_t)bytes > (int64_t)own->hi) {
-            const int64_t bad = first_outside(address, (int64_t)own->lo, (int64_t)own->hi);
-            const struct range *other = range_at(m, bad);
-            v.kind = EVENT_PLANE;
-            v.plane = own->plane;
-            v.other_plane = other ? other->plane : -1;
-            v.offset = bad - (int64_t)own->lo;
-            event_at(w, r, lane, v);
-        }
+    const struct range *own = &m->ranges[s->range - 1];
+    s->lo = own->lo + window;
+    s->hi = own->hi + window;
+    s->host = b->shared + own->lo;
+    s->region = 0;
+    if (address < (int64_t)own->lo || address + (int64_t)bytes > (int64_t)own->hi) {
+        const int64_t bad = first_outside(address, (int64_t)own->lo, (int64_t)own->hi);
+        v.kind = EVENT_PLANE;
+        v.plane = own->plane;
+        v.other_plane = range_at(m, bad)->plane;
+        v.offset = bad - (int64_t)own->lo;
+        event_at(w, r, lane, v);
     }
     return (struct spot){.host = b->shared + address};
 }
@@ -131,13 +140,14 @@ static atomic_flag *lock_of(struct machine *m, const struct region *g, size_t of
 }
 
 /* A word that is a cell of its own and that nobody has stored yet: what nearly every store of a result is. */
-static bool store_first(struct region *g, size_t offset, const uint8_t value[4], const struct cell_writer *me,
-                        uint32_t interval) {
+static bool store_first(const struct warp *w, struct region *g, size_t offset, const uint8_t value[4],
+                        const struct cell_writer *me) {
     static const uint8_t none[4] = {0}, once[4] = {1, 1, 1, 1};
     if (!g->coverage || g->cell_bytes != 4 || memcmp(g->coverage->stores + offset, none, 4))
         return false;
     memcpy(g->coverage->stores + offset, once, 4);
-    g->coverage->cells[offset / 4] = (struct cell_history){.first = *me, .last = *me, .interval = interval};
+    g->coverage->cells[offset / 4] = (struct cell_history){
+        .first = *me, .last = *me, .arrivals = w->clock[w->number], .syncs = w->syncs};
     for (int i = 0; i < 4; ++i)
         g->winner[offset + (size_t)i] = (uint32_t)me->block;
     memcpy(g->data + offset, value, 4);
@@ -150,8 +160,15 @@ static bool store_first(struct region *g, size_t offset, const uint8_t value[4],
  * that is there is that value. "Raced" looks at one block at a time: its own bytes there, the thread that stored them,
  * and whether a barrier came in between. While the machine runs, block numbers in the cells are one too high and 0
  * means none. */
-static void store_any(struct region *g, size_t offset, const uint8_t *value, size_t bytes, const struct cell_writer *me,
-                      uint32_t interval) {
+/* The last store of a cell, by another thread of this block, is ordered before what warp w does now: by a barrier that
+ * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
+static bool is_ordered(const struct warp *w, const struct cell_history *h) {
+    const uint32_t other = h->last.thread / LANES;
+    return w->clock[other] > h->arrivals || (other == w->number && w->syncs > h->syncs);
+}
+
+static void store_any(const struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
+                      const struct cell_writer *me) {
     uint8_t *data = g->data + offset;
     bool differs = false; /* from what this block stored here before */
     for (size_t i = 0; i < bytes; ++i)
@@ -168,12 +185,13 @@ static void store_any(struct region *g, size_t offset, const uint8_t *value, siz
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
             h->raced |=
-                differs && h->last.block == me->block && h->last.thread != me->thread && h->interval == interval;
+                differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
             if (!h->first.block || me->block < h->first.block)
                 h->first = *me;
             if (me->block >= h->last.block) {
                 h->last = *me;
-                h->interval = interval;
+                h->arrivals = w->clock[w->number];
+                h->syncs = w->syncs;
             }
         }
     }
@@ -197,15 +215,16 @@ static void take(atomic_flag *lock) {
     }
 }
 
-static inline void store_counted(struct machine *m, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
-                                 const struct cell_writer *me, uint32_t interval) {
+static inline void store_counted(struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
+                                 const struct cell_writer *me) {
+    struct machine *m = w->block->machine;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
     if (lock) {
         take(lock);
         note_traffic(g, offset, me->block, true);
     }
-    if (bytes != 4 || !store_first(g, offset, value, me, interval))
-        store_any(g, offset, value, bytes, me, interval);
+    if (bytes != 4 || !store_first(w, g, offset, value, me))
+        store_any(w, g, offset, value, bytes, me);
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
@@ -231,7 +250,7 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
             }
             const struct cell_writer me = writer(w, r, lane);
             if (spot.region)
-                store_counted(w->block->machine, spot.region, spot.offset, value, x->bytes, &me, w->block->interval);
+                store_counted(w, spot.region, spot.offset, value, x->bytes, &me);
             else
                 memcpy(spot.host, value, x->bytes);
             continue;
@@ -291,7 +310,7 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         const struct cell_writer me = writer(w, r, lane);
-        store_counted(m, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me, w->block->interval);
+        store_counted(w, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
     }
 }
 

@@ -144,20 +144,22 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
 
 static void open_ranges(struct machine *m) {
     const struct launch *l = m->launch;
-    m->dynamic_start = l->module->static_shared_bytes;
+    m->static_bytes = m->dynamic_start = ptx_static_shared(l->module, m->program->entry);
     for (size_t i = 0; i < l->module->variable_count; ++i) {
         const struct ptx_variable *v = &l->module->variables[i];
         if (v->space == PTX_SHARED && v->external && v->offset > m->dynamic_start)
             m->dynamic_start = v->offset;
     }
     m->shared_bytes = m->dynamic_start + l->shared_bytes;
-    m->ranges = must_calloc(l->plane_count + 1, sizeof *m->ranges);
-    if (!l->plane_count) {
+    m->ranges = must_calloc(l->plane_count + 2, sizeof *m->ranges);
+    if (!l->plane_count && m->dynamic_start == m->static_bytes) { /* no gap: one array */
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->shared_bytes, .plane = -1};
         return;
     }
-    if (m->dynamic_start)
-        m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->dynamic_start, .plane = -1};
+    if (m->static_bytes)
+        m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->static_bytes, .plane = -1};
+    if (!l->plane_count)
+        m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start, .hi = m->shared_bytes, .plane = -1};
     for (size_t i = 0; i < l->plane_count; ++i)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start + l->planes[i].offset,
                                                      .hi = m->dynamic_start + l->planes[i].offset + l->planes[i].bytes,

@@ -17,6 +17,11 @@ static uint32_t next_warp(const struct block *b, uint32_t last) {
     return UINT32_MAX;
 }
 
+static void join_clocks(uint32_t into[LANES], const uint32_t from[LANES]) {
+    for (int x = 0; x < LANES; ++x)
+        into[x] = from[x] > into[x] ? from[x] : into[x];
+}
+
 static void release(struct block *b) {
     uint32_t running = 0;
     for (uint32_t i = 0; i < b->machine->warps; ++i)
@@ -25,11 +30,14 @@ static void release(struct block *b) {
         struct barrier *bar = &b->barriers[id];
         if (!bar->arrived || bar->arrived < (bar->expected ? bar->expected : running * LANES))
             continue;
+        for (uint32_t i = 0; i < b->machine->warps; ++i) {
+            struct warp *w = &b->warps[i];
+            if (w->state != WARP_WAITING || w->barrier != id)
+                continue;
+            w->state = WARP_READY;
+            join_clocks(w->clock, bar->clock);
+        }
         *bar = (struct barrier){0};
-        ++b->interval;
-        for (uint32_t i = 0; i < b->machine->warps; ++i)
-            if (b->warps[i].state == WARP_WAITING && b->warps[i].barrier == id)
-                b->warps[i].state = WARP_READY;
     }
 }
 
@@ -44,6 +52,8 @@ void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
         event_at(w, r, lane, v);
     }
     bar->arrived += LANES;
+    ++w->clock[w->number];
+    join_clocks(bar->clock, w->clock);
     if (r->b)
         bar->expected = reg32(w, r->b)[lane];
     if (r->imm & BARRIER_ARRIVE)

@@ -13,29 +13,81 @@ void check_convergence(struct warp *w, const struct record *r, uint32_t mask, ui
         event_diverged(w, r, mask);
 }
 
-/* The member mask of a .sync operation, as the first lane gives it: all must give the same. */
-static uint32_t members(struct warp *w, const struct record *r, uint32_t mask, uint32_t offset) {
-    const uint32_t named = reg32(w, offset)[__builtin_ctz(mask)];
-    check_convergence(w, r, mask, named);
+/* Lanes may do one .sync operation at several places: each part is a record and its lanes. All parts have the same
+ * handler, imm and member mask (execute.c), and each lane uses the operands of its own part. */
+
+static uint32_t all_lanes(const struct part *parts, unsigned count) {
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < count; ++i)
+        mask |= parts[i].mask;
+    return mask;
+}
+
+/* The executing lanes that the member mask names; events for named lanes that are absent, and for others that are here.
+ */
+static uint32_t members(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t mask = all_lanes(parts, count), named = named_members(w, parts[0].r, parts[0].mask);
+    check_convergence(w, parts[0].r, mask, named);
     if (mask & ~named) /* a lane that executes must be a member */
-        event_diverged(w, r, mask & ~named);
+        event_diverged(w, parts[0].r, mask & ~named);
     return named & mask;
+}
+
+enum operand { OPERAND_A, OPERAND_B, OPERAND_C };
+
+/* out[lane] = the 32-bit operand of each lane's own part; of the first part for lanes that are in none. */
+static void gather_words(struct warp *w, const struct part *parts, unsigned count, enum operand o,
+                         uint32_t out[LANES]) {
+    for (unsigned i = 0; i < count; ++i) {
+        const struct record *r = parts[i].r;
+        const uint32_t *v = reg32(w, o == OPERAND_A ? r->a : o == OPERAND_B ? r->b : r->c);
+        for (int lane = 0; lane < LANES; ++lane)
+            if (i == 0 || parts[i].mask >> lane & 1)
+                out[lane] = v[lane];
+    }
+}
+
+/* The lanes for which the predicate operand a of their own part holds. */
+static uint32_t gather_preds(const struct warp *w, const struct part *parts, unsigned count) {
+    uint32_t held = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        const uint32_t a = parts[i].r->a;
+        held |= (w->preds[a & ~GUARD_NEGATED] ^ (a & GUARD_NEGATED ? ALL_LANES : 0)) & parts[i].mask;
+    }
+    return held;
+}
+
+static void scatter_words(struct warp *w, const struct part *parts, unsigned count, const uint32_t value[LANES]) {
+    for (unsigned i = 0; i < count; ++i) {
+        uint32_t *d = reg32(w, parts[i].r->dst);
+        for (int lane = 0; lane < LANES; ++lane)
+            if (parts[i].mask >> lane & 1)
+                d[lane] = value[lane];
+    }
+}
+
+static void scatter_one(struct warp *w, const struct part *parts, unsigned count, uint32_t value) {
+    uint32_t all[LANES];
+    for (int lane = 0; lane < LANES; ++lane)
+        all[lane] = value;
+    scatter_words(w, parts, count, all);
 }
 
 /* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, and the
  * predicate that says whether the source lane was in range (or UINT32_MAX). A lane that is out of range reads itself.
  */
-void op_shfl(struct warp *w, const struct record *r, uint32_t mask) {
-    const uint32_t *wide = w->wide + r->wide;
-    members(w, r, mask, wide[0]);
-    uint32_t out[LANES], in_range = 0;
-    const uint32_t *a = reg32(w, r->a), *b = reg32(w, r->b), *c = reg32(w, r->c);
+static void shfl(struct warp *w, const struct part *parts, unsigned count) {
+    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0;
+    members(w, parts, count);
+    gather_words(w, parts, count, OPERAND_A, a);
+    gather_words(w, parts, count, OPERAND_B, b);
+    gather_words(w, parts, count, OPERAND_C, c);
     for (int lane = 0; lane < LANES; ++lane) {
         const int by = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
         const int highest = (lane & segment) | (clamp & ~segment), lowest = lane & segment;
         int from;
         bool ok;
-        switch (r->imm) {
+        switch (parts[0].r->imm) {
         case 0:
             from = lane - by;
             ok = from >= highest; /* for up the clamp is a lower bound */
@@ -55,73 +107,72 @@ void op_shfl(struct warp *w, const struct record *r, uint32_t mask) {
         out[lane] = a[ok ? from : lane];
         in_range |= (uint32_t)ok << lane;
     }
-    uint32_t *d = reg32(w, r->dst);
-    for (int lane = 0; lane < LANES; ++lane)
-        d[lane] = mask >> lane & 1 ? out[lane] : d[lane];
-    if (wide[1] != UINT32_MAX)
-        set_pred(w, wide[1], in_range, mask);
+    scatter_words(w, parts, count, out);
+    for (unsigned i = 0; i < count; ++i) {
+        const uint32_t pred = w->wide[parts[i].r->wide + 1];
+        if (pred != UINT32_MAX)
+            set_pred(w, pred, in_range, parts[i].mask);
+    }
 }
 
 /* imm = 0 all, 1 any, 2 uni; a = predicate (| GUARD_NEGATED); b = member mask; dst = predicate. */
-void op_vote(struct warp *w, const struct record *r, uint32_t mask) {
-    const uint32_t lanes = members(w, r, mask, r->b);
-    const uint32_t held = w->preds[r->a & ~GUARD_NEGATED] ^ (r->a & GUARD_NEGATED ? ALL_LANES : 0);
-    const uint32_t yes = held & lanes;
-    const bool result = r->imm == 0 ? yes == lanes : r->imm == 1 ? yes != 0 : yes == 0 || yes == lanes;
-    set_pred(w, r->dst, result ? ALL_LANES : 0, mask);
+static void vote(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count), yes = gather_preds(w, parts, count) & lanes;
+    const int64_t mode = parts[0].r->imm;
+    const bool result = mode == 0 ? yes == lanes : mode == 1 ? yes != 0 : yes == 0 || yes == lanes;
+    for (unsigned i = 0; i < count; ++i)
+        set_pred(w, parts[i].r->dst, result ? ALL_LANES : 0, parts[i].mask);
 }
 
-static void spread(struct warp *w, uint32_t offset, uint32_t value, uint32_t mask) {
-    uint32_t *d = reg32(w, offset);
-    for (int lane = 0; lane < LANES; ++lane)
-        if (mask >> lane & 1)
-            d[lane] = value;
-}
-
-void op_ballot(struct warp *w, const struct record *r, uint32_t mask) {
-    const uint32_t lanes = members(w, r, mask, r->b);
-    const uint32_t held = w->preds[r->a & ~GUARD_NEGATED] ^ (r->a & GUARD_NEGATED ? ALL_LANES : 0);
-    spread(w, r->dst, held & lanes, mask);
+static void ballot(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count);
+    scatter_one(w, parts, count, gather_preds(w, parts, count) & lanes);
 }
 
 void op_activemask(struct warp *w, const struct record *r, uint32_t mask) {
-    spread(w, r->dst, mask, mask);
+    const struct part part = {r, mask};
+    scatter_one(w, &part, 1, mask);
 }
 
 /* imm bit 0: all (else any), bit 1: 64-bit values; c = predicate of .all, or UINT32_MAX. */
-void op_match(struct warp *w, const struct record *r, uint32_t mask) {
-    const uint32_t lanes = members(w, r, mask, r->b);
-    uint64_t value[LANES];
-    for (int lane = 0; lane < LANES; ++lane)
-        value[lane] = r->imm & 2 ? reg64(w, r->a)[lane] : reg32(w, r->a)[lane];
+static void match(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count);
+    uint64_t value[LANES] = {0};
+    uint32_t equal[LANES] = {0};
+    for (unsigned i = 0; i < count; ++i)
+        for (int lane = 0; lane < LANES; ++lane)
+            if (parts[i].mask >> lane & 1)
+                value[lane] = parts[i].r->imm & 2 ? reg64(w, parts[i].r->a)[lane] : reg32(w, parts[i].r->a)[lane];
     bool all = true;
-    uint32_t *d = reg32(w, r->dst);
     for (int lane = 0; lane < LANES; ++lane) {
-        uint32_t equal = 0;
         if (!(lanes >> lane & 1))
             continue;
         for (int other = 0; other < LANES; ++other)
             if (lanes >> other & 1 && value[other] == value[lane])
-                equal |= 1u << other;
-        all = all && equal == lanes;
-        d[lane] = equal;
+                equal[lane] |= 1u << other;
+        all = all && equal[lane] == lanes;
     }
-    if (r->imm & 1) {
-        spread(w, r->dst, all ? lanes : 0, mask);
-        if (r->c != UINT32_MAX)
-            set_pred(w, r->c, all ? ALL_LANES : 0, mask);
+    if (!(parts[0].r->imm & 1)) {
+        scatter_words(w, parts, count, equal);
+        return;
     }
+    scatter_one(w, parts, count, all ? lanes : 0);
+    for (unsigned i = 0; i < count; ++i)
+        if (parts[i].r->c != UINT32_MAX)
+            set_pred(w, parts[i].r->c, all ? ALL_LANES : 0, parts[i].mask);
 }
 
 /* imm = 0 add, 1 min.u32, 2 max.u32, 3 min.s32, 4 max.s32, 5 and, 6 or, 7 xor; b = member mask. */
-void op_redux(struct warp *w, const struct record *r, uint32_t mask) {
-    const uint32_t lanes = members(w, r, mask, r->b), *a = reg32(w, r->a);
+static void redux(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count);
+    uint32_t a[LANES];
+    gather_words(w, parts, count, OPERAND_A, a);
     if (!lanes)
         return;
     uint32_t sum = a[__builtin_ctz(lanes)];
     for (uint32_t left = lanes & (lanes - 1); left; left &= left - 1) {
         const uint32_t v = a[__builtin_ctz(left)];
-        switch (r->imm) {
+        switch (parts[0].r->imm) {
         case 0:
             sum += v;
             break;
@@ -147,13 +198,43 @@ void op_redux(struct warp *w, const struct record *r, uint32_t mask) {
             sum ^= v;
         }
     }
-    spread(w, r->dst, sum, mask);
+    scatter_one(w, parts, count, sum);
 }
 
-/* bar.warp.sync: a = member mask. The members are together when it runs (execute.c). */
-void op_warp_sync(struct warp *w, const struct record *r, uint32_t mask) {
-    members(w, r, mask, r->a);
+/* bar.warp.sync: a = member mask. The members are together when it runs (execute.c); it orders their memory accesses.
+ */
+static void warp_sync(struct warp *w, const struct part *parts, unsigned count) {
+    members(w, parts, count);
+    ++w->syncs;
 }
+
+void run_together(struct warp *w, const struct part *parts, unsigned count) {
+    handler *const run = parts[0].r->run;
+    if (run == op_shfl)
+        shfl(w, parts, count);
+    else if (run == op_vote)
+        vote(w, parts, count);
+    else if (run == op_ballot)
+        ballot(w, parts, count);
+    else if (run == op_match)
+        match(w, parts, count);
+    else if (run == op_redux)
+        redux(w, parts, count);
+    else
+        warp_sync(w, parts, count);
+}
+
+#define ALONE(name, together)                                                                                          \
+    void name(struct warp *w, const struct record *r, uint32_t mask) {                                                 \
+        const struct part part = {r, mask};                                                                            \
+        together(w, &part, 1);                                                                                         \
+    }
+ALONE(op_shfl, shfl)
+ALONE(op_vote, vote)
+ALONE(op_ballot, ballot)
+ALONE(op_match, match)
+ALONE(op_redux, redux)
+ALONE(op_warp_sync, warp_sync)
 
 /* dst = a op b for predicates; imm = 0 and, 1 or, 2 xor, 3 copy of a; a and b may be GUARD_NEGATED. */
 void op_pred_logic(struct warp *w, const struct record *r, uint32_t mask) {

@@ -132,6 +132,20 @@ const struct ptx_function *ptx_entry_named(const struct ptx_module *m, const cha
     return NULL;
 }
 
+size_t ptx_static_shared(const struct ptx_module *m, const struct ptx_function *entry) {
+    size_t end = 0;
+    for (size_t i = 0; i < m->variable_count; i++) {
+        const struct ptx_variable *v = &m->variables[i];
+        if (v->space != PTX_SHARED || v->external)
+            continue;
+        const struct ptx_function *owner = v->function >= 0 ? &m->functions[v->function] : NULL;
+        if (owner && owner->entry && owner != entry)
+            continue;
+        end = v->offset + v->bytes > end ? v->offset + v->bytes : end;
+    }
+    return end;
+}
+
 static const struct {
     const char *name;
     size_t bytes;

@@ -18,9 +18,11 @@ static bool owned_by_entry(const struct parser *p, const struct ptx_variable *v)
 }
 
 static void place_shared(struct parser *p) {
-    size_t count = p->variables.count, common = 0;
+    size_t count = p->variables.count, common = 0, alignment = 1;
     for (size_t i = 0; i < count; i++) {
         struct ptx_variable *v = variable_at(p, i);
+        if (v->space == PTX_SHARED && v->external && v->alignment > alignment)
+            alignment = v->alignment;
         if (v->space == PTX_SHARED && !v->external && !owned_by_entry(p, v))
             place_next(&common, v);
     }
@@ -36,12 +38,10 @@ static void place_shared(struct parser *p) {
         place_next(&end, v);
         most = end > most ? end : most;
     }
-    p->module->static_shared_bytes = most;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) { /* external ones are names of one array, the dynamic arena */
         struct ptx_variable *v = variable_at(p, i);
-        end = most;
         if (v->space == PTX_SHARED && v->external)
-            place_next(&end, v);
+            v->offset = (most + alignment - 1) / alignment * alignment;
     }
 }
 

@@ -142,14 +142,13 @@ struct ptx_module {
     unsigned address_size;
     const char **files; /* .file index -> path, NULL where the number is unused */
     size_t file_count;
-    struct ptx_variable *variables; /* all of the module, parameters and locals included */
+    /* All of the module, parameters and locals included. Static .shared variables: those of the module and of device
+     * functions lie first, then each entry's own. A launch runs one entry, so the entries' parts lie over each other.
+     * External ones all lie where the largest entry's part ends, rounded up to the largest of their alignments. */
+    struct ptx_variable *variables;
     size_t variable_count;
     struct ptx_function *functions;
     size_t function_count;
-    /* Static .shared variables: those of the module and of device functions first, then each entry's own. A launch
-     * runs one entry, so the entries' parts lie over each other. External ones start at static_shared_bytes, rounded
-     * up to their alignment. */
-    size_t static_shared_bytes;
 };
 
 /* Parses and resolves `size` bytes of text. path is for messages. On failure NULL and
@@ -159,6 +158,9 @@ struct ptx_module *ptx_load(const char *path, struct error *e); /* reads the fil
 void ptx_free(struct ptx_module *m);
 
 const struct ptx_function *ptx_entry_named(const struct ptx_module *m, const char *name); /* NULL when there is none */
+/* Bytes of static shared memory that a block of the entry has: the highest end of the .shared variables of the module,
+ * of device functions, and of this entry; other entries' and external ones do not count. Source: PTX ISA 5.1.7. */
+size_t ptx_static_shared(const struct ptx_module *m, const struct ptx_function *entry);
 size_t ptx_type_bytes(enum ptx_type t);      /* 0 for PTX_NO_TYPE and PTX_PRED */
 enum ptx_type ptx_type_named(const char *s); /* "u32" -> PTX_U32; PTX_NO_TYPE when it is none */
 
