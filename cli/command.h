@@ -32,6 +32,12 @@ int close_output(int code);
  * binary is in, else the current folder. Free with free(); NULL with the reason in e. */
 char *project_root(struct error *e);
 
+/* How the command was called, argv[0] of the process; main sets it. */
+extern const char *started_as;
+/* How the command is called again from the current folder: "build/warpproof" in the project's own, else started_as.
+ * root: of project_root, or NULL when it found none. */
+const char *command_again(const char *root);
+
 /* A positive number of threads from the text of -j: 1 .. 1024. */
 bool parse_threads(const char *text, int *threads);
 

@@ -22,7 +22,8 @@ static const char usage[] =
     "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
     "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
     "  --runner NAME    what runs the launches (default machine, the only one so far)\n"
-    "  --json FILE      write JSON lines, whole or not at all\n"
+    "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
+    "                   read-only; standard output is /dev/stdout, not -\n"
     "  --stats          print instruction counts and rates\n"
     "  -j, --threads N  CPU threads (default: all)\n"
     "  --help           this text\n"
@@ -162,8 +163,8 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    out->rerun = o->plant != NULL ? must_format("build/warpproof gate --plant %s %s", o->plant, c->id)
-                                  : must_format("build/warpproof gate %s", c->id);
+    out->rerun = o->plant != NULL ? must_format("%s gate --plant %s %s", command_again(g->root), o->plant, c->id)
+                                  : must_format("%s gate %s", command_again(g->root), c->id);
 }
 
 /* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */
@@ -222,13 +223,14 @@ static bool report_plant(const struct gate *g) {
     return named > 0;
 }
 
-static int gate(const struct options *o) {
+static int gate(struct options *o) {
     struct gate g = {0};
     struct error e;
     int code = EXIT_INPUT;
     const double start = omp_get_wtime();
     bool good = prepare(&g, o, &code, &e);
     if (good) {
+        judging_threads("gate", &o->judging);
         run_cases(&g, o);
         if (o->pattern_count == 0) {
             add_skips(&g);
@@ -278,6 +280,7 @@ int gate_main(int argc, char **argv) {
     }
     o.patterns = (const char *const *)(argv + optind);
     o.pattern_count = (size_t)(argc - optind);
-    const int code = check_patterns("gate", o.patterns, o.pattern_count);
+    int code = check_patterns("gate", o.patterns, o.pattern_count);
+    code = code >= 0 ? code : judging_check("gate", &o.judging);
     return code >= 0 ? code : gate(&o);
 }

@@ -1,7 +1,14 @@
 #include "judging.h"
+#include "../ref/checked.h"
+#include "../reports/file.h"
 #include "command.h"
+#include <omp.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
@@ -11,6 +18,9 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
                    : usage_error(command, "unknown runner '%s': this build has machine", optarg);
     case JUDGING_JSON:
         j->json = optarg;
+        if (strcmp(j->json, "-") == 0) {
+            return usage_error(command, "--json -: want the name of a file; standard output is /dev/stdout");
+        }
         return j->json[0] != 0 ? -1 : usage_error(command, "--json: want the name of a file");
     case JUDGING_STATS:
         j->stats = true;
@@ -25,6 +35,57 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
     default:
         return option_error(command, argc, argv, result);
     }
+}
+
+int judging_check(const char *command, const struct judging *j) {
+    struct error e;
+    return j->json == NULL || file_can_put(j->json, &e) ? -1 : usage_error(command, "%s", e.text);
+}
+
+/* Waits until the probe lets go. The allocation makes the thread take what libc keeps for each, as a worker will. */
+static void *wait_in_thread(void *semaphore) {
+    void *volatile room = malloc(1);
+    while (sem_wait(semaphore) != 0) {
+    }
+    free(room);
+    return NULL;
+}
+
+/* How many threads can be had at once, at most `wanted` and at least the one that asks. Room for what they will work
+ * on is kept meanwhile. libgomp ends the process when it cannot make one, so this is found out before. */
+static int threads_to_be_had(int wanted) {
+    enum { WORKING_ROOM = 32 << 20 };
+    pthread_t *threads = must_calloc((size_t)wanted, sizeof *threads);
+    void *kept = mmap(NULL, WORKING_ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    sem_t go;
+    int made = 0;
+    sem_init(&go, 0, 0);
+    while (kept != MAP_FAILED && made + 1 < wanted && pthread_create(&threads[made], NULL, wait_in_thread, &go) == 0) {
+        ++made;
+    }
+    for (int i = 0; i < made; ++i) {
+        sem_post(&go);
+    }
+    for (int i = 0; i < made; ++i) {
+        pthread_join(threads[i], NULL);
+    }
+    sem_destroy(&go);
+    if (kept != MAP_FAILED) {
+        munmap(kept, WORKING_ROOM);
+    }
+    free(threads);
+    return made + 1;
+}
+
+void judging_threads(const char *command, struct judging *j) {
+    const int wanted = j->threads;
+    j->threads = threads_to_be_had(wanted);
+    if (j->threads < wanted) {
+        flush_output();
+        fprintf(stderr, "warpproof %s: only %d of %d threads can be made here; going on with %d\n", command, j->threads,
+                wanted, j->threads);
+    }
+    omp_set_num_threads(j->threads);
 }
 
 struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads) {

@@ -23,6 +23,13 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS };
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
 
+/* Before anything runs: -1, or the exit code after a message when the JSON file cannot be written. */
+int judging_check(const char *command, const struct judging *j);
+
+/* Lowers j->threads to as many as can be made now, with a line on stderr, and makes them the number that every parallel
+ * region takes. Call it once all input is in memory: what that takes is not left for the stacks of threads. */
+void judging_threads(const char *command, struct judging *j);
+
 /* Passed, failed (any finding), skipped, and the sums of what ran. */
 struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads);
 

@@ -22,7 +22,8 @@ static const char usage[] =
     "  --data CLASS       only this data class: exact, coded, adv or rand (kernels with a contract)\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
     "  --runner NAME      what runs the launch (default machine, the only one so far)\n"
-    "  --json FILE        write JSON lines, whole or not at all\n"
+    "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
+    "                     read-only; standard output is /dev/stdout, not -\n"
     "  --stats            print instruction counts and rates\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
@@ -107,9 +108,10 @@ static char *rerun_options(const struct options *o) {
     return text;
 }
 
-/* Runs every class asked for; *count outcomes, owned by the caller. */
+/* Runs every class asked for; again: how the command is called. *count outcomes, owned by the caller. */
 static bool run_classes(const struct spec *s, const struct ptx_module *m, const struct shape *shape,
-                        const struct options *o, struct outcome *outcomes, size_t *count, struct error *e) {
+                        const struct options *o, const char *again, struct outcome *outcomes, size_t *count,
+                        struct error *e) {
     const struct contract *c = s->contract != NULL ? contract_named(s->contract) : NULL;
     char *options = rerun_options(o);
     struct trial t = {.spec = s,
@@ -124,7 +126,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         char *id = must_format("run/%s/s%" PRIu64, s->kernel, o->seed);
         t.id = id;
         trial_run(&t, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("build/warpproof run %s%s", s->path, options);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s", again, s->path, options);
         free(id);
     }
     for (int k = 0; c != NULL && good && k < DATA_REAL; ++k) {
@@ -153,8 +155,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         } else {
             trial_refuse(&t, &refusal, &outcomes[*count]);
         }
-        outcomes[(*count)++].rerun =
-            must_format("build/warpproof run %s --data %s%s", s->path, data_class_names[k], options);
+        outcomes[(*count)++].rerun = must_format("%s run %s --data %s%s", again, s->path, data_class_names[k], options);
         free(rows);
         free(id);
     }
@@ -162,22 +163,28 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
     return good;
 }
 
-static int run(const char *path, const struct options *o) {
-    struct error e;
+static int run(const char *path, struct options *o) {
+    struct error e, no_root;
     struct outcome outcomes[DATA_CLASSES] = {{0}};
     size_t count = 0, value_count = 0;
-    char *root = project_root(&e);
+    char *root = project_root(&no_root);
+    const bool found = root != NULL;
+    const char *again = command_again(root);
     struct spec *s = NULL;
     struct ptx_module *m = NULL;
     struct shape_value *values = NULL;
     int code = EXIT_INPUT;
-    if (root == NULL) {
+    if (!found) {
         root = must_strdup("."); /* only a launch file with `source:` needs the project */
     }
     const double start = omp_get_wtime();
     s = spec_load(path, root, &e);
     m = s != NULL ? ptx_load(s->ptx, &e) : NULL;
     bool good = m != NULL;
+    if (!good && s != NULL && s->source != NULL && !found) {
+        const struct error why = e;
+        fail(&e, "%.1000s\n%.1000s", why.text, no_root.text);
+    }
     if (good) {
         values = merge(s, o, &value_count);
         for (size_t i = 0; good && i < o->set_count; ++i) {
@@ -189,7 +196,10 @@ static int run(const char *path, const struct options *o) {
             }
         }
         const struct shape shape = {values, value_count};
-        good = good && run_classes(s, m, &shape, o, outcomes, &count, &e);
+        if (good) {
+            judging_threads("run", &o->judging);
+            good = run_classes(s, m, &shape, o, again, outcomes, &count, &e);
+        }
     }
     if (good) {
         struct totals t = totals_of(outcomes, count, omp_get_wtime() - start, o->judging.threads);
@@ -259,6 +269,9 @@ int run_main(int argc, char **argv) {
         } else {
             code = judging_option("run", usage, argc, argv, c, &o.judging);
         }
+    }
+    if (code < 0) {
+        code = judging_check("run", &o.judging);
     }
     if (code < 0) {
         code = optind + 1 == argc ? run(argv[optind], &o)

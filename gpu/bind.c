@@ -95,16 +95,18 @@ struct binder {
     const struct operands *operands;
     uint64_t seed;
     struct bound *b;
-    size_t total; /* bytes allocated so far */
+    size_t total; /* bytes of the buffers measured so far and of their expected bytes */
     struct error *e;
 };
 
-static uint8_t *room(struct binder *r, const struct spec_arg *a, size_t bytes) {
-    if (!size_add(r->total, bytes, &r->total) || r->total > BIND_MAX_BYTES) {
-        yaml_fail(r->spec->doc, a->node, 0, r->e, "with buffer %s the launch takes more than %zu bytes", a->name,
-                  BIND_MAX_BYTES);
-        return NULL;
-    }
+static bool count_bytes(struct binder *r, const struct spec_arg *a, size_t bytes) {
+    if (size_add(r->total, bytes, &r->total) && r->total <= BIND_MAX_BYTES)
+        return true;
+    return yaml_fail(r->spec->doc, a->node, 0, r->e, "with buffer %s the launch takes more than %zu bytes", a->name,
+                     BIND_MAX_BYTES);
+}
+
+static uint8_t *room(const struct binder *r, const struct spec_arg *a, size_t bytes) {
     uint8_t *data = malloc(bytes);
     if (!data)
         yaml_fail(r->spec->doc, a->node, 0, r->e, "no memory for the %zu bytes of buffer %s", bytes, a->name);
@@ -171,7 +173,7 @@ static bool fill_buffer(const struct binder *r, const struct spec_arg *a, struct
     return true;
 }
 
-static bool load_expected(struct binder *r, const struct spec_arg *a, size_t bytes, const uint8_t **expected) {
+static bool load_expected(const struct binder *r, const struct spec_arg *a, size_t bytes, const uint8_t **expected) {
     if (!a->expect_path)
         return true;
     uint8_t *data = room(r, a, bytes);
@@ -181,7 +183,7 @@ static bool load_expected(struct binder *r, const struct spec_arg *a, size_t byt
                     yaml_fail(r->spec->doc, a->node, 0, r->e, "expect: %s", why.text));
 }
 
-static bool add_buffer(struct binder *r, const struct spec_arg *a, struct launch_arg *arg) {
+static bool describe_buffer(struct binder *r, const struct spec_arg *a, struct launch_arg *arg) {
     struct launch *l = &r->b->launch;
     const size_t index = l->buffer_count++;
     struct launch_buffer *buffer = &l->buffers[index];
@@ -190,11 +192,12 @@ static bool add_buffer(struct binder *r, const struct spec_arg *a, struct launch
     buffer->role = a->kind == ARG_IN ? BUFFER_IN : a->kind == ARG_OUT ? BUFFER_OUT : BUFFER_INOUT;
     if (a->kind == ARG_OUT && !a->count)
         r->b->result = index;
-    return measure(r, a, buffer) && (buffer->data = room(r, a, buffer->bytes)) && fill_buffer(r, a, buffer) &&
-           load_expected(r, a, buffer->bytes, &r->b->expected[index]);
+    return measure(r, a, buffer) && count_bytes(r, a, buffer->bytes) &&
+           (!a->expect_path || count_bytes(r, a, buffer->bytes));
 }
 
-static bool add_arguments(struct binder *r) {
+/* Scalars and the sizes of buffers. */
+static bool describe_arguments(struct binder *r) {
     struct launch *l = &r->b->launch;
     const size_t count = r->spec->arg_count;
     l->args = must_calloc(count, sizeof *l->args);
@@ -204,7 +207,23 @@ static bool add_arguments(struct binder *r) {
         const struct spec_arg *a = &r->spec->args[i];
         struct launch_arg *arg = &l->args[l->arg_count++];
         *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes, .is_float = !a->value};
-        if (a->kind == ARG_SCALAR ? !spec_scalar(a, r->shape, &arg->value, r->e) : !add_buffer(r, a, arg))
+        if (a->kind == ARG_SCALAR ? !spec_scalar(a, r->shape, &arg->value, r->e) : !describe_buffer(r, a, arg))
+            return false;
+    }
+    return true;
+}
+
+/* Only now, when all values are known to be good: gigabytes may be filled here. */
+static bool fill_buffers(const struct binder *r) {
+    const struct launch *l = &r->b->launch;
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const struct spec_arg *a = &r->spec->args[i];
+        const int index = l->args[i].buffer;
+        if (index < 0)
+            continue;
+        struct launch_buffer *buffer = &l->buffers[index];
+        buffer->data = room(r, a, buffer->bytes);
+        if (!buffer->data || !fill_buffer(r, a, buffer) || !load_expected(r, a, buffer->bytes, &r->b->expected[index]))
             return false;
     }
     return true;
@@ -257,7 +276,7 @@ static bool build(struct binder *r, const struct ptx_module *module) {
     l->entry = spec->entry;
     l->shared_bytes = (size_t)shared;
     l->step_budget = (uint64_t)steps;
-    return evaluate_planes(spec, r->shape, l, r->e) && add_arguments(r);
+    return evaluate_planes(spec, r->shape, l, r->e) && describe_arguments(r) && fill_buffers(r);
 }
 
 bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,

@@ -94,17 +94,39 @@ static bool write_through(const char *path, const char *bytes, size_t size) {
     return good && closed;
 }
 
-static bool put(const char *path, const char *bytes, size_t size) {
-    struct stat there, other;
-    const bool exists = stat(path, &there) == 0;
-    if (exists && S_ISDIR(there.st_mode)) {
+/* Standard output or standard error, when it goes to that file already; else -1. */
+static int stream_to(const struct stat *there) {
+    struct stat other;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; ++fd) {
+        if (fstat(fd, &other) == 0 && same_file(there, &other)) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* A rename asks the folder only, and root may do anything: what is marked read-only is kept all the same. */
+static bool may_change(const char *path, const struct stat *there) {
+    if (S_ISDIR(there->st_mode)) {
         errno = EISDIR;
         return false;
     }
-    for (int fd = STDOUT_FILENO; exists && fd <= STDERR_FILENO; ++fd) {
-        if (fstat(fd, &other) == 0 && same_file(&there, &other)) {
-            return fflush(stdout) == 0 && write_all(fd, bytes, size);
-        }
+    if (S_ISREG(there->st_mode) && (there->st_mode & 0222) == 0) {
+        errno = EACCES;
+        return false;
+    }
+    return access(path, W_OK) == 0;
+}
+
+static bool put(const char *path, const char *bytes, size_t size) {
+    struct stat there, other;
+    const bool exists = stat(path, &there) == 0;
+    const int stream = exists ? stream_to(&there) : -1;
+    if (stream >= 0) {
+        return fflush(stdout) == 0 && write_all(stream, bytes, size);
+    }
+    if (exists && !may_change(path, &there)) {
+        return false;
     }
     if (exists && !S_ISREG(there.st_mode)) {
         return write_through(path, bytes, size);
@@ -120,6 +142,48 @@ static bool put(const char *path, const char *bytes, size_t size) {
     free(real);
     errno = why;
     return good;
+}
+
+/* The folder that a name is made in. */
+static bool folder_takes_files(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash != NULL ? must_format("%.*s", (int)(slash - path) + 1, path) : must_strdup(".");
+    const bool good = access(folder, W_OK | X_OK) == 0;
+    const int why = errno;
+    free(folder);
+    errno = why;
+    return good;
+}
+
+static bool can_put(const char *path) {
+    struct stat there, other;
+    const bool exists = stat(path, &there) == 0;
+    if (!exists && (errno != ENOENT || path[0] == 0)) {
+        return false;
+    }
+    if (exists && stream_to(&there) >= 0) {
+        return true;
+    }
+    if (exists && !may_change(path, &there)) {
+        return false;
+    }
+    if (exists && !S_ISREG(there.st_mode)) {
+        return true;
+    }
+    char *real = follow(path);
+    if (real == NULL) {
+        return false;
+    }
+    const bool gone = exists && (stat(real, &other) != 0 || !same_file(&there, &other));
+    const bool good = gone || folder_takes_files(real);
+    const int why = errno;
+    free(real);
+    errno = why;
+    return good;
+}
+
+bool file_can_put(const char *path, struct error *e) {
+    return can_put(path) || fail(e, "%s: cannot write: %s", path, strerror(errno));
 }
 
 bool file_put(const char *path, const void *bytes, size_t size, struct error *e) {

@@ -9,7 +9,12 @@
  * A regular file, or none yet: whole or not at all, by a temporary beside it and rename; permission bits stay.
  * Anything else that can be written (a device, a FIFO), and the file that standard output or standard error goes to
  * already: written through, never replaced. A FIFO waits for its reader, as in the shell.
+ * A file without a write bit in its mode is kept, whoever asks: "Permission denied".
  * A folder, a file-size limit or a reader that goes away is an error, and no signal: "PATH: cannot write: REASON". */
 bool file_put(const char *path, const void *bytes, size_t size, struct error *e);
+
+/* Whether file_put could write there as things stand: no folder, nothing that is read-only, a folder that takes files.
+ * Writes nothing. The error is that of file_put. */
+bool file_can_put(const char *path, struct error *e);
 
 #endif

@@ -204,6 +204,22 @@ Test(bind, values_out_of_range_are_refused) {
     refused(FOREIGN("  - {i32: n}\n", "grid: [1], block: [1], steps: 0"), shape, "is not in 1 ..");
 }
 
+/* A file that is not there shows that filling has begun; with a size that is refused it must not have. */
+Test(bind, nothing_is_filled_before_all_values_are_good) {
+    const struct shape_value v[] = {{"big", (int64_t)1 << 32}};
+    const struct shape shape = {v, 1};
+#define ABSENT "  - {in: x, type: u8, count: 4096, fill: {file: /nonexistent/x.bin}}\n"
+    refused(FOREIGN(ABSENT, LAUNCH), shape, "/nonexistent/x.bin");
+    refused(FOREIGN(ABSENT "  - {i32: big}\n", LAUNCH), shape, "is not in -2147483648 .. 2147483647");
+    refused(FOREIGN(ABSENT "  - {in: y, type: u8, count: big, fill: random}\n", LAUNCH), shape,
+            "with buffer y the launch takes more than");
+    refused(FOREIGN(ABSENT "  - {out: y, type: u8, count: \"big / 2\", expect: /nonexistent/y.bin}\n", LAUNCH), shape,
+            "with buffer y the launch takes more than");
+    refused(FOREIGN(ABSENT "  - {out: y, type: u8, count: \"big - big\"}\n", LAUNCH), shape,
+            "the value 0 is not in 1 ..");
+#undef ABSENT
+}
+
 Test(bind, scalars_keep_their_kind) {
     struct spec *s = spec_of(FOREIGN("  - {i32: 3}\n  - {f32: 3}\n  - {f64: 3.0}\n  - {u64: 3}\n", LAUNCH));
     struct bound b;

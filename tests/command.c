@@ -78,6 +78,7 @@ Test(command, usage) {
     expect(run("gate -j 0"), 2, "-j 0");
     expect(run("gate -j 2x"), 2, "-j 2x");
     expect(run("gate --json"), 2, "needs a value");
+    expect(run("gate --json -"), 2, "--json -: want the name of a file; standard output is /dev/stdout");
     expect(run("gate --json ''"), 2, "--json: want the name of a file");
     expect(run("gate ''"), 2, "warpproof gate: a PATTERN is empty");
     expect(run("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
@@ -213,6 +214,58 @@ Test(command_files, json_that_cannot_be_written_is_exit_2) {
     expect_text("x", "old");
     cr_expect(files_in_folder() == 1, "a temporary was left behind");
 }
+
+/* Found before anything runs, so that no work is lost: nothing of a run is printed. */
+Test(command_files, json_is_checked_first) {
+    put("kept", "old");
+    char *kept = must_format("%s/kept", in_folder);
+    cr_assert(chmod(kept, 0400) == 0, "no chmod");
+    static const char *const commands[] = {"gate", "run tests/foreign/iota.yaml", "run nosuch.yaml"};
+    static const char *const says[] = {"cannot write: Is a directory",
+                                       "absent/x: cannot write: No such file or directory",
+                                       "kept: cannot write: Permission denied"};
+    for (size_t i = 0; i < 3; ++i) {
+        static const char *const targets[] = {"", "absent/x", "kept"};
+        for (size_t k = 0; k < 3; ++k) {
+            struct result r = run("%s --json %s/%s", commands[i], in_folder, targets[k]);
+            cr_expect(lines(r.text) == 1, "%s has run before it said:\n%s", commands[i], r.text);
+            expect(r, 2, says[k]);
+        }
+    }
+    expect_text("kept", "old");
+    cr_expect(files_in_folder() == 1, "something was left behind");
+    free(kept);
+}
+
+/* A launch file with `source:` and a command that lies elsewhere: where the PTX is to be found must be said. */
+Test(command_files, a_source_without_the_project_names_the_variable) {
+    char here[PATH_MAX];
+    cr_assert(realpath(".", here) != NULL, "no current folder");
+    char *text = must_format("unset WARPPROOF_ROOT; cp %s %s/copy && cd %s && ./copy run "
+                             "%s/gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64; exit;",
+                             binary(), in_folder, in_folder, here);
+    before = text;
+    struct result r = run("%s", "");
+    cr_expect(strstr(r.text, "quantize_pad40.ptx: No such file") != NULL, "no file is named in:\n%s", r.text);
+    expect(r, 2, "set WARPPROOF_ROOT");
+    free(text);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
+Test(command, threads_that_cannot_be_had) {
+    before = "ulimit -s 8192; ulimit -v 50000;";
+    struct result r = run("gate '*/nt1.od1.id256/*' -j 7");
+    cr_expect(strstr(r.text, " of 7 threads can be made here; going on with ") != NULL, "not said in:\n%s", r.text);
+    expect(r, 0, " passed, 0 failed, 0 skipped\n");
+    expect(run("run tests/foreign/iota.yaml -j 7"), 0, " of 7 threads can be made here; going on with ");
+    before = "";
+    r = run("run tests/foreign/iota.yaml -j 7");
+    cr_expect(strstr(r.text, "threads") == NULL, "said without need in:\n%s", r.text);
+    expect(r, 0, "1 passed");
+    before = "OMP_STACKSIZE=200000G"; /* libgomp alone takes it, and more than the address space has */
+    expect(run("gate '*/nt1.od1.id256/*' -j 7"), 2, "Thread creation failed");
+}
+#endif
 
 /* A link of the folder's own to /proc/self/fd/1: what /dev/stdout is. */
 Test(command_files, json_to_where_stdout_goes_already) {
@@ -357,6 +410,15 @@ Test(command_root, a_plant_that_is_not_named_is_exit_2) {
         free(text);
     }
     expect(run("gate --help"), 0, "plant that was not named");
+}
+
+/* Outside the project's own folder `build/warpproof` is no command. */
+Test(command_root, rerun_names_the_command_as_it_was_called) {
+    char *want = must_format("\n  rerun   %s run tests/foreign/wrong.yaml\n", binary());
+    expect(run("run tests/foreign/wrong.yaml"), 1, want);
+    free(want);
+    before = (free((char *)before), must_strdup(""));
+    expect(run("run tests/foreign/wrong.yaml"), 1, "\n  rerun   build/warpproof run tests/foreign/wrong.yaml\n");
 }
 
 /* What needs a model that cannot be read, and only that, fails. */

@@ -160,6 +160,42 @@ Test(report_file, a_regular_file_is_replaced_and_keeps_its_mode) {
     leave((const char *const[]){"new", NULL});
 }
 
+static void expect_can_put(const char *path, const char *says) {
+    struct error e = {""};
+    char *want = says != NULL ? must_format("%s: cannot write: %s", path, says) : must_strdup("");
+    cr_expect(file_can_put(path, &e) == (says == NULL), "%s: want '%s', says '%s'", path, want, e.text);
+    cr_expect_str_eq(e.text, want, "want '%s', says '%s'", want, e.text);
+    free(want);
+}
+
+Test(report_file, what_can_be_written_is_known_before) {
+    put("f", "old");
+    put("kept", "old");
+    cr_assert(chmod("kept", 0444) == 0 && mkdir("d", 0700) == 0 && symlink("kept", "to_kept") == 0 &&
+                  symlink("absent/x", "to_absent") == 0 && symlink("new", "to_new") == 0 && symlink("d", "to_d") == 0 &&
+                  symlink("loop", "loop") == 0 && mkfifo("pipe", 0600) == 0,
+              "no fixtures");
+    static const char *const good[] = {"f", "new", "d/new", "to_new", "pipe", "/dev/null", "/dev/stdout", "/dev/fd/2"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
+        expect_can_put(good[i], NULL);
+    }
+    expect_can_put("kept", "Permission denied");
+    expect_can_put("to_kept", "Permission denied");
+    expect_can_put("d", "Is a directory");
+    expect_can_put("to_d", "Is a directory");
+    expect_can_put("to_absent", "No such file or directory");
+    expect_can_put("absent/x", "No such file or directory");
+    expect_can_put("g/", "No such file or directory");
+    expect_can_put("", "No such file or directory");
+    expect_can_put("f/g", "Not a directory");
+    expect_can_put("loop", "Too many levels of symbolic links");
+    refuse("kept", "new", 3, "Permission denied");
+    refuse("to_kept", "new", 3, "Permission denied");
+    expect_contents("kept", "old");
+    cr_expect(rmdir("d") == 0, "something was left in d");
+    leave((const char *const[]){"f", "kept", "to_kept", "to_absent", "to_new", "to_d", "loop", "pipe", NULL});
+}
+
 Test(report_file, links_are_followed_and_stay) {
     cr_assert(mkdir("d", 0700) == 0 && symlink("d/b", "a") == 0 && symlink("../c", "d/b") == 0 &&
                   symlink("loop", "loop") == 0,

@@ -213,8 +213,8 @@ struct warp {
 
 struct barrier {
     uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
-    uint32_t arrived;  /* threads, in whole warps */
-    uint32_t expected; /* 0: every warp that has not exited */
+    uint32_t arrived;      /* threads, in whole warps */
+    uint32_t expected;     /* 0: every warp that has not exited */
 };
 
 struct block { /* one block in execution; reused by its CPU thread */

@@ -146,8 +146,8 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
     if (!g->coverage || g->cell_bytes != 4 || memcmp(g->coverage->stores + offset, none, 4))
         return false;
     memcpy(g->coverage->stores + offset, once, 4);
-    g->coverage->cells[offset / 4] = (struct cell_history){
-        .first = *me, .last = *me, .arrivals = w->clock[w->number], .syncs = w->syncs};
+    g->coverage->cells[offset / 4] =
+        (struct cell_history){.first = *me, .last = *me, .arrivals = w->clock[w->number], .syncs = w->syncs};
     for (int i = 0; i < 4; ++i)
         g->winner[offset + (size_t)i] = (uint32_t)me->block;
     memcpy(g->data + offset, value, 4);
@@ -184,8 +184,7 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         struct cell_history *cells = g->coverage->cells;
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
-            h->raced |=
-                differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
+            h->raced |= differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
             if (!h->first.block || me->block < h->first.block)
                 h->first = *me;
             if (me->block >= h->last.block) {
