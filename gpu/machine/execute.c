@@ -31,10 +31,21 @@ static uint32_t guarded(const struct warp *w, const struct record *r) {
 }
 
 uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask) {
-    const uint32_t offset = r->gather == GATHER_MEMBERS_A   ? r->a
-                            : r->gather == GATHER_MEMBERS_B ? r->b
-                                                            : w->wide[r->wide];
-    return r->gather == GATHER_LIVE ? ALL_LANES : reg32(w, offset)[__builtin_ctz(mask)];
+    uint32_t offset;
+    switch (r->gather) {
+    case GATHER_MEMBERS_A:
+        offset = r->a;
+        break;
+    case GATHER_MEMBERS_B:
+        offset = r->b;
+        break;
+    case GATHER_MEMBERS_WIDE:
+        offset = w->wide[r->wide];
+        break;
+    default: /* .aligned: the whole warp */
+        return ALL_LANES;
+    }
+    return reg32(w, offset)[__builtin_ctz(mask)];
 }
 
 /* Lanes that record r needs and that are neither in the mask nor exited. */
