@@ -76,7 +76,7 @@ Test(machine, divergence) {
     }
 }
 
-/* A loop left at 32 different counts, twice nested: the stack of joins must not grow with it. */
+/* A loop left at 32 different counts, twice nested: as many groups of lanes as there can be. */
 Test(machine, loops_left_one_by_one) {
     static const char body[] = THREAD "mov.u32 %r10, 0;\nmov.u32 %r11, 0;\nA:\nmov.u32 %r12, 0;\nB:\n"
                                       "add.u32 %r10, %r10, 1;\nadd.u32 %r12, %r12, 1;\nsetp.le.u32 %p1, %r12, %r1;\n"

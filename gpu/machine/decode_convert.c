@@ -1,6 +1,5 @@
 /* Moves, conversions, comparisons and selections. Source: PTX ISA 9.0, 9.7.6, 9.7.7, 9.7.9.3, .4, .20, .21. */
 #include "decode.h"
-#include "directed.h"
 #include <string.h>
 
 /* A chain of one-source operations: each result goes to a temporary, the last one to the destination. */

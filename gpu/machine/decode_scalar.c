@@ -1,7 +1,6 @@
 /* Arithmetic and bit operations. Most are one row of a table: opcode, modifiers, types, lane operation.
  * Source: PTX ISA 9.0, 9.7.1 .. 9.7.5, 9.7.8. */
 #include "decode.h"
-#include "directed.h"
 #include <stdio.h>
 #include <string.h>
 

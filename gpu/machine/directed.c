@@ -1,6 +1,5 @@
 /* Operations rounded toward zero, minus infinity or plus infinity. Rare, so they set the rounding mode of the CPU
  * around a plain loop; volatile keeps the compiler from moving the arithmetic out of it. */
-#include "directed.h"
 #include "machine.h"
 #include "nan.h"
 #include <fenv.h>
@@ -42,7 +41,7 @@ static bool below_normal(unsigned op, double x, double y, double z) {
 }
 
 static uint32_t single(unsigned op, uint64_t a, uint32_t b, uint32_t c) {
-    volatile float x = from_bits32((uint32_t)a), y = from_bits32(b), z = from_bits32(c), d = 0;
+    volatile float x = bits_float((uint32_t)a), y = bits_float(b), z = bits_float(c), d = 0;
     volatile double wide = from_bits64(a);
     volatile int64_t s = (int64_t)a;
     volatile uint64_t u = a;
@@ -83,9 +82,9 @@ static uint32_t single(unsigned op, uint64_t a, uint32_t b, uint32_t c) {
     default:
         d = (float)wide;
         if (d != d)
-            return to_bits32(nan64_to_32(from_bits64(a)));
+            return float_bits(nan64_to_32(from_bits64(a)));
     }
-    return to_bits32(nan32(d));
+    return float_bits(nan32(d));
 }
 
 static uint64_t twice(unsigned op, uint64_t a, uint64_t b, uint64_t c) {
@@ -138,7 +137,7 @@ static uint32_t single_flushed(unsigned op, uint64_t a, uint32_t b, uint32_t c) 
     const bool narrow = op == DIRECTED_NARROW;
     const uint32_t x = flush((uint32_t)a), y = flush(b), z = flush(c);
     const uint32_t result = narrow ? single(op, a, 0, 0) : single(op, x, y, z);
-    const bool below = below_normal(op, narrow ? from_bits64(a) : from_bits32(x), from_bits32(y), from_bits32(z));
+    const bool below = below_normal(op, narrow ? from_bits64(a) : bits_float(x), bits_float(y), bits_float(z));
     return below ? result & 0x80000000u : flush(result);
 }
 

@@ -42,11 +42,11 @@ static const uint32_t lane_bit[LANES] __attribute__((aligned(64))) = {BIT16(0), 
 #define HIGH(x) ((uint16_t)((x) >> 16))
 
 static inline float flush(float x) {
-    const uint32_t u = to_bits32(x);
-    return from_bits32(u & 0x7f800000u ? u : u & 0x80000000u);
+    const uint32_t u = float_bits(x);
+    return bits_float(u & 0x7f800000u ? u : u & 0x80000000u);
 }
 static inline int is_least_normal(float x) {
-    return (to_bits32(x) & 0x7fffffffu) == 0x00800000u;
+    return (float_bits(x) & 0x7fffffffu) == 0x00800000u;
 }
 /* With .ftz hardware looks whether a result is below the normal numbers after it is rounded to 24 bits, and before it
  * is rounded to the fewer bits that a subnormal number has. So some results are flushed that would have become the
@@ -70,11 +70,11 @@ static inline float zero_if(int below, float x) {
 }
 /* -0 is below +0; a NaN gives way to the other operand. */
 static inline float smaller32(float a, float b) {
-    const float equal = from_bits32(to_bits32(a) | to_bits32(b)); /* equal values differ at most in the sign of zero */
+    const float equal = bits_float(float_bits(a) | float_bits(b)); /* equal values differ at most in the sign of zero */
     return a != a ? b : b != b ? a : a < b ? a : b < a ? b : equal;
 }
 static inline float larger32(float a, float b) {
-    const float equal = from_bits32(to_bits32(a) & to_bits32(b));
+    const float equal = bits_float(float_bits(a) & float_bits(b));
     return a != a ? b : b != b ? a : a > b ? a : b > a ? b : equal;
 }
 static inline double smaller64(double a, double b) {
@@ -167,9 +167,9 @@ static inline int32_t dot2(uint32_t a, uint32_t b, int a_unsigned, int b_unsigne
 /* binary16. A scale by 2^112 moves the exponent of a half, widened in place, to that of a float, exactly. */
 static inline float half_value(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-    const uint32_t finite = to_bits32(from_bits32(magnitude) * 0x1p112f) | sign;
+    const uint32_t finite = float_bits(bits_float(magnitude) * 0x1p112f) | sign;
     const uint32_t special = (h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign;
-    return from_bits32((h & 0x7c00) == 0x7c00 ? special : finite);
+    return bits_float((h & 0x7c00) == 0x7c00 ? special : finite);
 }
 /* Widened with the payload of a NaN kept, as binary64 does. */
 static inline double half_to_double(uint16_t h) {
@@ -177,7 +177,7 @@ static inline double half_to_double(uint16_t h) {
     return (h & 0x7fff) > 0x7c00 ? from_bits64(nan) : (double)half_value(h);
 }
 static inline uint16_t half_nearest(float x) {
-    return half_from_float_bits(to_bits32(x));
+    return half_from_float_bits(float_bits(x));
 }
 static inline uint16_t half_canonical(uint32_t h) {
     return (h & 0x7fff) > 0x7c00 ? 0x7fff : (uint16_t)h;
@@ -207,10 +207,10 @@ static inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c) {
     __builtin_memcpy(&odd, &bits, 8);
     float f = (float)odd;
     if ((double)f != odd) {
-        uint32_t u = to_bits32(f);
+        uint32_t u = float_bits(f);
         if (__builtin_fabs((double)f) > __builtin_fabs(odd))
             --u; /* toward zero first, */
-        f = from_bits32(u | 1);
+        f = bits_float(u | 1);
     }
     return half_nearest(f);
 }
@@ -230,7 +230,7 @@ static inline uint16_t half_toward_zero(uint32_t f) {
         return h;
     if (magnitude >= 0x47800000u)
         return (uint16_t)((h & 0x8000) | 0x7bff);
-    if ((to_bits32(half_value(h)) & 0x7fffffffu) > magnitude)
+    if ((float_bits(half_value(h)) & 0x7fffffffu) > magnitude)
         --h;
     return h;
 }

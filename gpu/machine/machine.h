@@ -13,7 +13,6 @@
 
 #define LANES     32
 #define ALL_LANES 0xffffffffu
-#define NO_RECORD UINT32_MAX
 
 struct warp;
 struct record;
@@ -309,6 +308,9 @@ enum directed {
     DIRECTED_NARROW, /* f64 -> f32 */
 };
 #define DIRECTED_WIDE_SOURCE 0x10000 /* a has 64 bits */
+/* .ftz of a result of 32 bits: operands of 32 bits are flushed, and so is a result that is below the normal numbers
+ * when rounded to 24 bits with no end to the exponents. */
+#define DIRECTED_FTZ 0x20000
 enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP };
 
 /* EVENT_DIVERGENT_ALIGNED by the first of the lanes. */

@@ -3,18 +3,8 @@
 #ifndef GPU_MACHINE_NAN_H
 #define GPU_MACHINE_NAN_H
 
-#include <stdint.h>
+#include "../../ref/half.h" /* the bits of a float, and back */
 
-static inline float from_bits32(uint32_t u) {
-    float f;
-    __builtin_memcpy(&f, &u, 4);
-    return f;
-}
-static inline uint32_t to_bits32(float f) {
-    uint32_t u;
-    __builtin_memcpy(&u, &f, 4);
-    return u;
-}
 static inline double from_bits64(uint64_t u) {
     double d;
     __builtin_memcpy(&d, &u, 8);
@@ -27,7 +17,7 @@ static inline uint64_t to_bits64(double d) {
 }
 
 static inline float nan32(float result) {
-    return result == result ? result : from_bits32(0x7fffffffu);
+    return result == result ? result : bits_float(0x7fffffffu);
 }
 
 static inline int is_nan64(uint64_t u) {
@@ -46,10 +36,10 @@ static inline double nan64(double result, double first, double second, double th
 /* NaNs from one format to another: sign and highest payload bits kept, made quiet. */
 static inline float nan64_to_32(double a) {
     const uint64_t u = to_bits64(a);
-    return from_bits32((uint32_t)(u >> 32 & 0x80000000u) | 0x7fc00000u | (uint32_t)(u >> 29 & 0x3fffffu));
+    return bits_float((uint32_t)(u >> 32 & 0x80000000u) | 0x7fc00000u | (uint32_t)(u >> 29 & 0x3fffffu));
 }
 static inline double nan32_to_64(float a) {
-    const uint32_t u = to_bits32(a);
+    const uint32_t u = float_bits(a);
     return from_bits64((uint64_t)(u & 0x80000000u) << 32 | (uint64_t)0x7ff8 << 48 | (uint64_t)(u & 0x3fffffu) << 29);
 }
 
