@@ -1,13 +1,67 @@
 #include "activation.h"
+#include "checked.h"
 #include <string.h>
 
 extern const struct activation_format activation_pad40;
 
-const struct activation_format *const activation_formats[] = {&activation_pad40, NULL};
+const struct activation_format *const activation_formats[] = {
+    &activation_pad40,
+    NULL,
+};
 
 const struct activation_format *activation_named(const char *name) {
     for (const struct activation_format *const *f = activation_formats; *f; f++)
         if (!strcmp((*f)->name, name))
             return *f;
     return NULL;
+}
+
+bool activation_bytes(const struct activation_format *f, size_t nt, size_t id, size_t *bytes) {
+    size_t blocks;
+    if (f->buffer_bytes)
+        return f->buffer_bytes(nt, id, bytes);
+    return size_mul(nt, id / f->block_values, &blocks) && size_mul(blocks, f->block_bytes, bytes);
+}
+
+static size_t row_major(const struct activation_format *f, size_t id, size_t token, size_t index) {
+    return (token * (id / f->block_values) + index) * f->block_bytes;
+}
+
+void activation_get(const struct activation_format *f, const void *buffer, size_t nt, size_t id, size_t token,
+                    size_t index, void *block) {
+    if (f->get)
+        f->get(buffer, nt, id, token, index, block);
+    else
+        memcpy(block, (const uint8_t *)buffer + row_major(f, id, token, index), f->block_bytes);
+}
+
+void activation_put(const struct activation_format *f, void *buffer, size_t nt, size_t id, size_t token, size_t index,
+                    const void *block) {
+    if (f->put)
+        f->put(buffer, nt, id, token, index, block);
+    else
+        memcpy((uint8_t *)buffer + row_major(f, id, token, index), block, f->block_bytes);
+}
+
+void activation_quantize(const struct activation_format *f, const float *x, size_t nt, size_t id, void *buffer) {
+    size_t bytes;
+    if (activation_bytes(f, nt, id, &bytes))
+        memset(buffer, 0, bytes);
+#pragma omp parallel for schedule(static)
+    for (size_t t = 0; t < nt; t++)
+        for (size_t b = 0; b < id / f->block_values; b++) {
+            uint8_t block[ACTIVATION_MOST_BYTES];
+            f->quantize(x + t * id + b * f->block_values, block);
+            activation_put(f, buffer, nt, id, t, b, block);
+        }
+}
+
+void activation_dequantize(const struct activation_format *f, const void *buffer, size_t nt, size_t id, float *x) {
+#pragma omp parallel for schedule(static)
+    for (size_t t = 0; t < nt; t++)
+        for (size_t b = 0; b < id / f->block_values; b++) {
+            uint8_t block[ACTIVATION_MOST_BYTES];
+            activation_get(f, buffer, nt, id, t, b, block);
+            f->dequantize(block, x + t * id + b * f->block_values);
+        }
 }

@@ -4,6 +4,7 @@
 #ifndef REF_CONTRACT_H
 #define REF_CONTRACT_H
 
+#include "split.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +12,10 @@
 /* nt tokens, od output rows, id depth (values a row). A quantiser uses nt and id; its od is 0. */
 struct contract_operands {
     const void *weight;     /* (od, id / block_values) blocks, row-major; NULL for a quantiser */
-    const void *activation; /* (nt, id / block_values) blocks; for a quantiser (nt, id) f32 */
+    const void *activation; /* a buffer of its format (activation.h); for a quantiser (nt, id) f32 */
     size_t nt, od, id;
+    struct split
+        split; /* where the depth is cut; none by default, and other than none only where the contract splits */
 };
 
 struct contract {
@@ -21,6 +24,8 @@ struct contract {
     const char *activation; /* format of {in: activation}: an activation format, or "f32" */
     const char *result;     /* "f32", or an activation format */
     size_t depth_multiple;  /* id must be a positive multiple of this */
+    bool splits;            /* the operands may have a split */
+    bool rcp_table;         /* the bits need the measured reciprocal table; without it they are approximate */
 
     /* result = what a kernel must write, byte for byte. Matrix results are f32 (nt, od), token-major;
      * quantised results (nt, id / block_values) blocks. Threads: over outputs only, the bits do not depend on them. */

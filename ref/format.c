@@ -1,9 +1,19 @@
 #include "format.h"
 #include <string.h>
 
-extern const struct block_format format_f32, format_f16, format_q8_0, format_q4_k;
+extern const struct block_format format_f32;
+extern const struct block_format format_f16;
+extern const struct block_format format_q8_0;
+extern const struct block_format format_q4_k;
 
-const struct block_format *const block_formats[] = {&format_f32, &format_f16, &format_q8_0, &format_q4_k, NULL};
+/* In the order of their GGUF numbers. */
+const struct block_format *const block_formats[] = {
+    &format_f32,  /* 0 */
+    &format_f16,  /* 1 */
+    &format_q8_0, /* 8 */
+    &format_q4_k, /* 12 */
+    NULL,
+};
 
 const struct block_format *format_named(const char *name) {
     for (const struct block_format *const *f = block_formats; *f; f++)
@@ -17,4 +27,11 @@ const struct block_format *format_of_type(uint32_t gguf_type) {
         if ((*f)->gguf_type == gguf_type)
             return *f;
     return NULL;
+}
+
+int32_t format_dot(const struct block_format *f, const struct block_integers *b, size_t s, const int8_t *q) {
+    int32_t dot = 0;
+    for (size_t k = 0; k < f->sub_values; k++)
+        dot += b->code[s * f->sub_values + k] * q[k];
+    return dot;
 }

@@ -69,6 +69,13 @@ static void dequantize(const void *block, float *out) {
     pad40_dequantize(&b, out);
 }
 
+static void pack(const int8_t *q, const float *d, void *block) {
+    struct block_pad40 b = {.d = half_from_float(*d)};
+    for (int k = 0; k < PAD40_VALUES; k++)
+        b.sum += b.q[k] = q[k];
+    memcpy(block, &b, sizeof b);
+}
+
 const struct activation_format activation_pad40 = {
     .name = "pad40",
     .block_values = PAD40_VALUES,
@@ -77,4 +84,5 @@ const struct activation_format activation_pad40 = {
     .codes_bytes = sizeof((struct block_pad40 *)0)->q,
     .quantize = quantize,
     .dequantize = dequantize,
+    .pack = pack,
 };

@@ -229,6 +229,35 @@ static void quantize(const float *in, void *block) {
     memcpy(block, &b, sizeof b);
 }
 
+static void unpack(const void *block, struct block_integers *out) {
+    struct block_q4_k b;
+    memcpy(&b, block, sizeof b);
+    *out = (struct block_integers){.d = half_to_float(b.d), .dmin = half_to_float(b.dmin)};
+    for (unsigned s = 0; s < SUB_BLOCKS; s++) {
+        uint8_t sc, m, n[SUB_VALUES];
+        q4_k_scale_min(s, b.scales, &sc, &m);
+        q4_k_nibbles(&b, s, n);
+        out->scale[s] = sc;
+        out->min[s] = m;
+        for (int k = 0; k < SUB_VALUES; k++)
+            out->code[SUB_VALUES * s + k] = (int8_t)n[k];
+    }
+}
+
+static void pack(const struct block_integers *in, void *block) {
+    struct block_q4_k b = {.d = half_from_float(in->d), .dmin = half_from_float(in->dmin)};
+    uint8_t sc[SUB_BLOCKS], m[SUB_BLOCKS], n[SUB_VALUES];
+    for (unsigned s = 0; s < SUB_BLOCKS; s++) {
+        sc[s] = (uint8_t)in->scale[s];
+        m[s] = (uint8_t)in->min[s];
+        for (int k = 0; k < SUB_VALUES; k++)
+            n[k] = (uint8_t)in->code[SUB_VALUES * s + k];
+        q4_k_set_nibbles(&b, s, n);
+    }
+    q4_k_pack_scales(sc, m, b.scales);
+    memcpy(block, &b, sizeof b);
+}
+
 const struct block_format format_q4_k = {
     .name = "q4_K",
     .gguf_type = 12,
@@ -236,6 +265,14 @@ const struct block_format format_q4_k = {
     .block_bytes = Q4_K_BYTES,
     .codes_at = offsetof(struct block_q4_k, qs),
     .codes_bytes = sizeof((struct block_q4_k *)0)->qs,
+    .d = {offsetof(struct block_q4_k, d), 2},
+    .dmin = {offsetof(struct block_q4_k, dmin), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .sub_values = SUB_VALUES,
+    .code_count = NIBBLE_MAX + 1,
+    .scale_most = SCALE_MAX,
+    .min_most = SCALE_MAX,
+    .unpack = unpack,
+    .pack = pack,
 };

@@ -47,6 +47,19 @@ static void dequantize(const void *block, float *out) {
         out[k] = d * b.q[k];
 }
 
+static void unpack(const void *block, struct block_integers *out) {
+    struct block_q8_0 b;
+    memcpy(&b, block, sizeof b);
+    *out = (struct block_integers){.d = half_to_float(b.d), .scale = {1}};
+    memcpy(out->code, b.q, sizeof b.q);
+}
+
+static void pack(const struct block_integers *in, void *block) {
+    struct block_q8_0 b = {.d = half_from_float(in->d)};
+    memcpy(b.q, in->code, sizeof b.q);
+    memcpy(block, &b, sizeof b);
+}
+
 const struct block_format format_q8_0 = {
     .name = "q8_0",
     .gguf_type = 8,
@@ -54,6 +67,14 @@ const struct block_format format_q8_0 = {
     .block_bytes = sizeof(struct block_q8_0),
     .codes_at = offsetof(struct block_q8_0, q),
     .codes_bytes = sizeof((struct block_q8_0 *)0)->q,
+    .d = {offsetof(struct block_q8_0, d), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .sub_values = VALUES,
+    .code_least = -128,
+    .code_count = 256,
+    .scale_least = 1,
+    .scale_most = 1,
+    .unpack = unpack,
+    .pack = pack,
 };

@@ -38,6 +38,13 @@ struct parts independent_parts(const struct binary *f, uint32_t bits);
 double independent_half_value(uint16_t h);   /* by ldexp; infinities and NaN as C has them */
 uint16_t independent_half_nearest(double x); /* by search among all binary16 values; NaN gives 0x7fff */
 
+/* ---- decoders.c: one decoder a format, one file each ---- */
+
+/* bits[e] = the f32 that value e of a block is, for a block whose floating-point fields are finite. block: exactly the
+ * format's bytes; bits: (block_values). */
+typedef void independent_decoder(const uint8_t *block, uint32_t *bits);
+independent_decoder *independent_decoder_of(const char *format); /* ggml's name; NULL when there is none */
+
 /* ---- q4_k.c ---- */
 
 struct q4_k_cell { /* value e of a block stands for d * scale * nibble - dmin * min */
