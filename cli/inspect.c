@@ -227,7 +227,7 @@ static void print_totals(const struct survey *s) {
         }
     putchar('\n');
     if (s->suspicious > 0)
-        printf("%zu tensors have suspicious scales\n", s->suspicious);
+        printf("suspicious scales in %zu of them\n", s->suspicious);
 }
 
 /* What a cut file has and has not, on stderr. */
