@@ -4,10 +4,6 @@
 
 extern const struct activation_format activation_pad40;
 extern const struct activation_format activation_q8_k;
-
-const struct activation_format *const activation_formats[] = {
-    &activation_pad40,
-    &activation_q8_k,
 extern const struct activation_format activation_pad40_t;
 extern const struct activation_format activation_q8_1;
 extern const struct activation_format activation_q8_1_cuda;
@@ -17,6 +13,7 @@ extern const struct activation_format activation_q8_1_mmq_d2s6;
 
 const struct activation_format *const activation_formats[] = {
     &activation_pad40,
+    &activation_q8_k,
     &activation_pad40_t,
     &activation_q8_1,
     &activation_q8_1_cuda,
