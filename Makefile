@@ -7,9 +7,9 @@ SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c c
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
-# Wrong decoders: fixtures/plants/decoder/NAME.patch changes one file of ref/. NAME=FILE of each.
-DECODER_PLANTS := $(shell awk '/^\+\+\+ b\// {sub(/.*\//, "", FILENAME); sub(/\.patch$$/, "", FILENAME); \
-                          print FILENAME "=" substr($$2, 3)}' /dev/null $(sort $(wildcard fixtures/plants/decoder/*.patch)))
+# Planted faults of ref/: fixtures/plants/CHECK/NAME.patch changes one file. CHECK/NAME=FILE of each.
+REF_PLANTS := $(shell awk '/^\+\+\+ b\// {sub(/^fixtures\/plants\//, "", FILENAME); sub(/\.patch$$/, "", FILENAME); \
+                      print FILENAME "=" substr($$2, 3)}' /dev/null $(sort $(wildcard fixtures/plants/*/*.patch)))
 
 CC := gcc
 # Bits are the product: no contraction, no fast-math, and no -march, so that every machine computes the same.
@@ -47,8 +47,8 @@ MAKEFLAGS += --no-builtin-rules
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
           $(foreach isa,$(ISAS),$(patsubst %.isa.c,$(1)/%.isa.$(isa).o,$(filter %.isa.c,$(2))))
 
-# planted(folder): a witness binary with each wrong decoder.
-planted = $(foreach plant,$(DECODER_PLANTS),$(1)/planted/$(firstword $(subst =, ,$(plant)))/witness)
+# planted(folder): a witness binary with each planted fault of ref/.
+planted = $(foreach plant,$(REF_PLANTS),$(1)/planted/$(firstword $(subst =, ,$(plant)))/witness)
 
 help: ## this list
 	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
@@ -102,7 +102,7 @@ setup-test:
 # planted_rules(folder, extra flags, optimisation, plant, file of ref/): the witness with this file's patched copy.
 define planted_rules
 
-$(1)/planted/$(4)/$(5): fixtures/plants/decoder/$(4).patch $(5) Makefile | setup-test
+$(1)/planted/$(4)/$(5): fixtures/plants/$(4).patch $(5) Makefile | setup-test
 	@mkdir -p $$(@D)
 	@patch --silent --force --fuzz=0 --no-backup-if-mismatch --output=$$@ $(5) $$< || \
 	    { rm -f $$@; echo 'a change of $(5) needs $$< made anew' >&2; exit 1; }
@@ -131,7 +131,7 @@ $(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(foreach plant,$(DECODER_PLANTS),$(call planted_rules,$(1),$(2),$(4),$(firstword $(subst =, ,$(plant))),$(lastword $(subst =, ,$(plant)))))
+$(foreach plant,$(REF_PLANTS),$(call planted_rules,$(1),$(2),$(4),$(firstword $(subst =, ,$(plant))),$(lastword $(subst =, ,$(plant)))))
 
 $$(call objects,$(1)/obj,$(TESTS)): | setup-test
 

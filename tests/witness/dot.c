@@ -1,8 +1,9 @@
+#include "../../ref/activation.h"
 #include "../../ref/contract.h"
 #include "../../ref/half.h"
 #include "../../ref/random.h"
 #include "witness.h"
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,98 @@ void compare_integers(const struct block_format *f, size_t blocks) {
         report(PASSED, "ggml", f->name, "integers", "%zu blocks times %s, 0 differ", blocks, activation);
 }
 
-/* ---- contracts ---- */
+/* ---- contracts of ggml's CPU path ---- */
+
+enum { TOKENS = 32, ROWS = 64, DEPTH = 1024, BLOCK = 256, Q8_K_BYTES = 292 };
+
+/* A cell in the order of the contracts q4_k_q8_k and q6_k_q8_k, its additions fused with their products, as a compiler
+ * makes them that may contract. */
+static float fused_cell(const struct block_format *f, const uint8_t *weight, const uint8_t *activation, size_t id) {
+    float lane[8] = {0}, result = 0;
+    for (size_t i = 0; i < id / BLOCK; i++) {
+        struct block_integers w;
+        f->unpack(weight + i * f->block_bytes, &w);
+        const uint8_t *a = activation + i * Q8_K_BYTES;
+        float da;
+        int8_t q[BLOCK];
+        int16_t sums[BLOCK / 16];
+        memcpy(&da, a, 4);
+        memcpy(q, a + 4, sizeof q);
+        memcpy(sums, a + 260, sizeof sums);
+        int32_t dot[8] = {0}, minima = 0;
+        for (size_t k = 0; k < BLOCK; k++)
+            dot[k % 8] += w.scale[k / f->sub_values] * w.code[k] * q[k];
+        for (size_t s = 0; s < BLOCK / 16; s++)
+            minima += w.min[s * 16 / f->sub_values] * sums[s];
+        float d = w.d * da, dmin = w.dmin * da;
+        for (size_t l = 0; l < 8; l++)
+            lane[l] = fmaf(d, (float)dot[l], lane[l]);
+        if (f->min_most)
+            result = fmaf(-dmin, (float)minima, result);
+    }
+    for (size_t l = 0; l < 8; l++)
+        result += lane[l];
+    return result;
+}
+
+static bool same(float a, float b) {
+    return float_bits(a) == float_bits(b) || (isnan(a) && isnan(b));
+}
+
+static void compare_contract(const struct contract *c, const struct block_format *f, ggml_dot *dot) {
+    size_t weight_row = DEPTH / BLOCK * f->block_bytes, activation_row = DEPTH / BLOCK * Q8_K_BYTES;
+    size_t written = 0, fused = 0, neither = 0, first = 0;
+    uint8_t *weight = malloc(ROWS * weight_row), *activation = malloc(TOKENS * activation_row);
+    float *x = malloc(TOKENS * DEPTH * sizeof *x), *result = malloc(TOKENS * ROWS * sizeof *result);
+    if (!weight || !activation || !x || !result) {
+        report(FAILED, "ggml", c->name, "contract", "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < ROWS * DEPTH / BLOCK; i++) /* the random ones: the adversarial are mostly zeros */
+        block_of(f, block_edges(f) + i, true, weight + i * f->block_bytes);
+    for (size_t i = 0; i < TOKENS * DEPTH / BLOCK; i++) /* normal values */
+        values_of(c->name, 12 * i, x + i * BLOCK, BLOCK);
+    activation_quantize(activation_named("q8_K"), x, TOKENS, DEPTH, activation);
+    c->evaluate(
+        &(struct contract_operands){.weight = weight, .activation = activation, .nt = TOKENS, .od = ROWS, .id = DEPTH},
+        result);
+    for (size_t t = 0; t < TOKENS; t++)
+        for (size_t j = 0; j < ROWS; j++) {
+            const uint8_t *w = weight + j * weight_row, *a = activation + t * activation_row;
+            float theirs;
+            dot(DEPTH, &theirs, 0, w, 0, a, 0, 1);
+            bool as_written = same(theirs, result[t * ROWS + j]), as_fused = same(theirs, fused_cell(f, w, a, DEPTH));
+            written += as_written;
+            fused += as_fused;
+            if (!as_written && !as_fused && !neither++)
+                first = t * ROWS + j;
+        }
+    size_t cells = TOKENS * ROWS;
+    if (written == cells || fused == cells)
+        report(PASSED, "ggml", c->name, "contract", "%zu cells, all as %s (as written %zu, fused %zu)", cells,
+               written == cells ? "written" : "its compiler fuses them", written, fused);
+    else
+        report(FAILED, "ggml", c->name, "contract",
+               "%zu cells: as written %zu, fused %zu, neither %zu; first of these: token %zu, row %zu", cells, written,
+               fused, neither, first / ROWS, first % ROWS);
+out:
+    free(weight);
+    free(activation);
+    free(x);
+    free(result);
+}
 
 void compare_contracts(void) {
+    for (const struct contract *const *row = contracts; *row; row++) {
+        const struct contract *c = *row;
+        if (!c->weight || strcmp(c->activation, "q8_K"))
+            continue; /* the others are orders of GPU kernels */
+        const char *activation;
+        ggml_dot *dot = ggml_dot_of(c->weight, &activation);
+        const struct block_format *f = format_named(c->weight);
+        if (!dot || !f || !f->unpack || strcmp(activation, c->activation))
+            report(SKIPPED, "ggml", c->name, "contract", "ggml has no such dot product");
+        else
+            compare_contract(c, f, dot);
+    }
 }

@@ -12,14 +12,17 @@
 
 /* ---- closed quantisers ---- */
 
-/* By what the block's largest value, or its range, is divided to give the step; 0: nothing is divided. */
+/* steps: by what the block's largest value, or its range, is divided to give the step; 0: nothing is divided.
+ * least: below it the exponent of the scale does not fit its field. */
 static const struct closed {
     const char *name;
     float steps;
     bool range;
+    float least;
 } closed[] = {
-    {"f16", 0, false},    {"bf16", 0, false},   {"q4_0", 8, false},   {"q4_1", 15, true},   {"q5_0", 16, false},
-    {"q5_1", 31, true},   {"q8_0", 127, false}, {"q8_1", 127, false}, {"q8_K", 127, false}, {"mxfp4", 0, false},
+    {"f16", 0, false, 0},   {"bf16", 0, false, 0},  {"q4_0", 8, false, 0},   {"q4_1", 15, true, 0},
+    {"q5_0", 16, false, 0}, {"q5_1", 31, true, 0},  {"q8_0", 127, false, 0}, {"q8_1", 127, false, 0},
+    {"q8_K", 127, false, 0}, {"mxfp4", 0, false, 0x1p-125f},
 };
 
 static const struct closed *closed_named(const char *name) {
@@ -29,10 +32,10 @@ static const struct closed *closed_named(const char *name) {
     return NULL;
 }
 
-/* ggml leaves a block undefined whose step has no finite reciprocal, or whose range is infinite: it would convert an
- * infinity or a NaN to an integer. Such blocks are counted by name and not compared. */
-enum exception { NONE, RECIPROCAL, RANGE };
-static const char *const exception_name[] = {"", "1/d infinite", "range infinite"};
+/* Blocks that ggml does not define, counted by name and not compared: where the step has no finite reciprocal or the
+ * range is infinite it converts an infinity or a NaN to an integer; an exponent below 0 it lets wrap around. */
+enum exception { NONE, RECIPROCAL, RANGE, EXPONENT, EXCEPTIONS };
+static const char *const exception_name[] = {"", "1/d infinite", "range infinite", "exponent below 0"};
 
 static enum exception exception_of(const struct closed *c, const float *x, size_t n) {
     float low = x[0], high = x[0];
@@ -40,9 +43,9 @@ static enum exception exception_of(const struct closed *c, const float *x, size_
         low = x[k] < low ? x[k] : low;
         high = x[k] > high ? x[k] : high;
     }
-    if (c->steps == 0)
-        return NONE;
     float spread = c->range ? high - low : fmaxf(fabsf(low), fabsf(high));
+    if (c->steps == 0)
+        return spread > 0 && spread < c->least ? EXPONENT : NONE;
     if (isinf(spread))
         return RANGE;
     float step = spread / c->steps;
@@ -65,15 +68,14 @@ static void print_bytes(const char *who, const uint8_t *block, size_t bytes) {
 static void compare_bytes(const struct quantiser *q, ggml_quantiser *theirs, size_t blocks) {
     enum { MOST_BYTES = 320 };
     const struct closed *c = closed_named(q->name);
-    size_t differing = 0, reciprocal = 0, range = 0, first = SIZE_MAX;
-#pragma omp parallel for schedule(static, 1024) reduction(+ : differing, reciprocal, range) reduction(min : first)
+    size_t differing = 0, found[EXCEPTIONS] = {0}, first = SIZE_MAX;
+#pragma omp parallel for schedule(static, 1024) reduction(+ : differing, found[:EXCEPTIONS]) reduction(min : first)
     for (size_t i = 0; i < blocks; i++) {
         float x[FORMAT_MOST_VALUES];
         uint8_t ref[MOST_BYTES] = {0}, other[MOST_BYTES] = {0};
         values_of(q->name, i, x, q->values);
         enum exception e = exception_of(c, x, q->values);
-        reciprocal += e == RECIPROCAL;
-        range += e == RANGE;
+        found[e]++;
         if (e != NONE)
             continue;
         q->quantize(x, ref);
@@ -84,11 +86,12 @@ static void compare_bytes(const struct quantiser *q, ggml_quantiser *theirs, siz
         }
     }
     char exceptions[128] = "";
-    if (reciprocal || range)
-        snprintf(exceptions, sizeof exceptions, "; undefined in ggml: %s %zu, %s %zu", exception_name[RECIPROCAL],
-                 reciprocal, exception_name[RANGE], range);
-    report(differing ? FAILED : PASSED, "ggml", q->name, "quantize", "%zu blocks, %zu differ%s",
-           blocks - reciprocal - range, differing, exceptions);
+    for (int e = NONE + 1; e < EXCEPTIONS; e++)
+        if (found[e])
+            snprintf(exceptions + strlen(exceptions), sizeof exceptions - strlen(exceptions), "%s%s %zu",
+                     *exceptions ? ", " : "; undefined in ggml: ", exception_name[e], found[e]);
+    report(differing ? FAILED : PASSED, "ggml", q->name, "quantize", "%zu blocks, %zu differ%s", found[NONE], differing,
+           exceptions);
     if (differing) {
         float x[FORMAT_MOST_VALUES];
         uint8_t ref[MOST_BYTES] = {0}, other[MOST_BYTES] = {0};
@@ -212,7 +215,7 @@ void compare_activation_quantisers(size_t blocks) {
         ggml_quantiser *theirs = ggml_quantiser_of(f->name);
         if (!theirs || !closed_named(f->name))
             report(SKIPPED, "ggml", f->name, "quantize", "no such format in ggml's CPU libraries");
-        else if (!format_named(f->name)) /* q8_K is both, and was compared as a block format */
+        else
             compare_bytes(&(struct quantiser){f->name, f->block_values, f->block_bytes, f->quantize}, theirs, blocks);
     }
 }

@@ -7,7 +7,7 @@ static unsigned long count[3];
 void report(enum outcome outcome, const char *witness, const char *name, const char *check, const char *text, ...) {
     static const char *const word[] = {"ok", "FAIL", "skip"};
     count[outcome]++;
-    printf("%-4s  %-11s  %-8s  %-10s  ", word[outcome], witness, name, check);
+    printf("%-4s  %-11s  %-14s  %-10s  ", word[outcome], witness, name, check);
     va_list arguments;
     va_start(arguments, text);
     vprintf(text, arguments);

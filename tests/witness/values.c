@@ -44,8 +44,8 @@ void values_of(const char *name, size_t index, float *x, size_t n) {
         case 4: /* few values, zeros of both signs between them */
             x[k] = random_below(&s, 8) ? sign_of(&s) * 0.0f : random_normal(&s) * unit;
             break;
-        case 5: x[k] = bits_float(random_u32(&s) & 0x807fffff); break; /* subnormal */
-        case 6: x[k] = sign_of(&s) * bits_float(0x7f000000 + random_below(&s, 0x800000)); break; /* near the largest */
+        case 5: x[k] = bits_float(random_u32(&s) & (index / KINDS % 2 ? 0x807fffff : 0x83ffffff)); break; /* subnormal, tiny */
+        case 6: x[k] = (index / KINDS % 2 ? sign_of(&s) : 1) * bits_float(0x7f000000 + random_below(&s, 0x800000)); break; /* near the largest */
         case 7: x[k] = (float)between(&s, -3, 3) * unit; break;          /* few levels, many equal extremes */
         case 8: x[k] = random_normal(&s) * (random_below(&s, 32) ? unit : unit * 256); break; /* outliers */
         case 9: x[k] = ((float)k - (float)(n / 2)) * unit; break;                             /* a ramp */
