@@ -33,8 +33,8 @@ static void fold(float *state, const struct gemm_part *w, const struct gemm_part
     for (size_t c = 0; c < dots; c += GROUP_CHUNKS) {
         float t = 0;
         for (size_t i = c; i < c + GROUP_CHUNKS; i++)
-            t = ftz_fma(a->f[i], (float)dot[i], t);
-        *state = ftz_fma(t, w->f[0], *state);
+            t = ftz_fma_of_normal(a->f[i], (float)dot[i], t);
+        *state = ftz_fma_of_normal(t, w->f[0], *state);
     }
 }
 

@@ -35,7 +35,7 @@ static void weight(const struct contract_operands *op, size_t row, size_t k, siz
 static void fold(float *state, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot, size_t dots) {
     float s = *state;
     for (size_t c = 0; c < dots; c++)
-        s = ftz_fma((float)dot[c] * w->f[c], a->f[c], s);
+        s = ftz_fma_of_normal((float)dot[c] * w->f[c], a->f[c], s);
     *state = s;
 }
 
