@@ -137,7 +137,7 @@ Test(data_packed, adversarial_blocks_have_every_corner) {
         for (size_t i = 0; i < R * DEPTH / (*f)->block_values; i++) {
             struct block_integers b;
             (*f)->unpack(bytes + i * (*f)->block_bytes, &b);
-            huge += b.d > 8;
+            huge += b.d >= 8;
             tiny += b.d != 0 && fabsf(b.d) < 0x1p-13f;
             zero += b.d == 0;
             negative += b.d < 0;
