@@ -3,9 +3,11 @@
 #include <string.h>
 
 extern const struct activation_format activation_pad40;
+extern const struct activation_format activation_q8_k;
 
 const struct activation_format *const activation_formats[] = {
     &activation_pad40,
+    &activation_q8_k,
     NULL,
 };
 
