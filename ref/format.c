@@ -19,27 +19,25 @@ extern const struct block_format format_iq2_s;
 extern const struct block_format format_iq1_m;
 
 /* In the order of their GGUF numbers. */
-const struct block_format *const block_formats[] = {&format_f32,     /* 0 */
-                                                    &format_f16,     /* 1 */
-                                                    &format_q8_0,    /* 8 */
-                                                    &format_q2_k,    /* 10 */
-                                                    &format_q3_k,    /* 11 */
-                                                    &format_q4_k,    /* 12 */
-                                                    &format_q5_k,    /* 13 */
-                                                    &format_q6_k,    /* 14 */
-                                                    &format_q8_k,    /* 15 */
-                                                    &format_iq2_xxs, /* 16 */
-                                                    &format_iq2_xs,  /* 17 */
-                                                    &format_iq3_xxs, /* 18 */
-                                                    &format_iq1_s,   /* 19 */
-                                                    &format_iq3_s,   /* 21 */
-                                                    &format_iq2_s,   /* 22 */
-                                                    &format_iq1_m,   /* 29 */
-
-                                                    /* In the order of their GGUF numbers. */
-                                                    const struct block_format *const block_formats[] = {
-                                                        NULL,
-                                                    };
+const struct block_format *const block_formats[] = {
+    &format_f32,     /* 0 */
+    &format_f16,     /* 1 */
+    &format_q8_0,    /* 8 */
+    &format_q2_k,    /* 10 */
+    &format_q3_k,    /* 11 */
+    &format_q4_k,    /* 12 */
+    &format_q5_k,    /* 13 */
+    &format_q6_k,    /* 14 */
+    &format_q8_k,    /* 15 */
+    &format_iq2_xxs, /* 16 */
+    &format_iq2_xs,  /* 17 */
+    &format_iq3_xxs, /* 18 */
+    &format_iq1_s,   /* 19 */
+    &format_iq3_s,   /* 21 */
+    &format_iq2_s,   /* 22 */
+    &format_iq1_m,   /* 29 */
+    NULL,
+};
 
 const struct block_format *format_named(const char *name) {
     for (const struct block_format *const *f = block_formats; *f; f++)
