@@ -248,12 +248,11 @@ Test(field_bugs, B91_top_bits) {
         size_t bytes, value;
         float set, clear; /* what the value is with the bit, and what all others are */
     } row[] = {
-        {"iq2_s", 34, 2, 15, -1, 1}, /* signs 0x8000; level 8 / 8 */
-        {"iq2_s", 34, 4, 31, -1, 1}, /* signs 0x80000000 */
-        {"iq3_s", 74, 2, 15, -1, 1}, /* level 1 */
-        {"iq3_s", 74, 4, 31, -1, 1}, /* */
-        {"q5_0", 2, 4, 31, 0, -16},  /* fifth bits 0x80000000 */
-        {"q5_1", 4, 4, 31, 16, 0},   /* */
+        {"iq2_s", 34, 2, 15, -1, 1},                             /* signs 0x8000; level 8 / 8 */
+        {"iq2_s", 34, 4, 31, -1, 1},                             /* signs 0x80000000 */
+        {"iq3_s", 74, 2, 15, -1, 1},                             /* level 1 */
+        {"iq3_s", 74, 4, 31, -1, 1}, {"q5_0", 2, 4, 31, 0, -16}, /* fifth bits 0x80000000 */
+        {"q5_1", 4, 4, 31, 16, 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         uint8_t block[MOST_BYTES] = {0};
