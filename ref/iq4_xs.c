@@ -111,7 +111,7 @@ static double fitted(const struct source *source, const struct attempt *a) {
 }
 
 static void quantize(const float *in, void *block) {
-    struct source source;
+    struct source source = {0};
     double largest = 0;
     for (int s = 0; s < SUB_BLOCKS; s++) {
         double plus_error, minus_error;
