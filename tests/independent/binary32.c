@@ -85,3 +85,17 @@ uint32_t independent_scaled_plus(const uint8_t *d_bytes, unsigned integer, const
     uint32_t product = independent_scaled(d_bytes, false, integer), m = independent_scaled(m_bytes, false, 1);
     return independent_add(product, m); /* both are exact */
 }
+
+/* A finite binary16 in units of 2^-24. */
+static s128 half_units(const uint8_t *bytes) {
+    struct parts p = independent_parts(&binary16, independent_bits(bytes, 0, 16));
+    s128 value = (s128)p.mantissa << (p.exponent + 24);
+    return p.negative ? -value : value;
+}
+
+uint32_t independent_difference(const uint8_t *d_bytes, unsigned a, const uint8_t *dmin_bytes, unsigned b) {
+    s128 product = half_units(d_bytes) * a, offset = half_units(dmin_bytes) * b, exact = product - offset;
+    if (!product && !offset) /* signs of zero: -0 - (+0) is -0, every other difference of zeros is +0 */
+        return independent_bits(d_bytes, 15, 1) && !independent_bits(dmin_bytes, 15, 1) ? 1u << SIGN : 0;
+    return independent_round(&binary32, exact < 0, (u128)(exact < 0 ? -exact : exact), -24, false);
+}

@@ -50,6 +50,8 @@ uint16_t independent_half_of(uint32_t a); /* the binary16 nearest to a finite or
 uint32_t independent_scaled(const uint8_t *bytes, bool negative, u128 integer);
 /* d * integer + m, d and m the finite binary16 at d_bytes and m_bytes. */
 uint32_t independent_scaled_plus(const uint8_t *d_bytes, unsigned integer, const uint8_t *m_bytes);
+/* d * a - dmin * b, rounded once, d and dmin the finite binary16 at d_bytes and dmin_bytes. */
+uint32_t independent_difference(const uint8_t *d_bytes, unsigned a, const uint8_t *dmin_bytes, unsigned b);
 
 /* ---- half.c ---- */
 
@@ -90,6 +92,20 @@ struct q4_k_cell { /* value e of a block stands for d * scale * nibble - dmin * 
 struct q4_k_cell independent_q4_k_cell(const uint8_t block[144], unsigned e);
 /* Bits of the f32 nearest to the exact value e of a block with finite d and dmin. */
 uint32_t independent_q4_k_value(const uint8_t block[144], unsigned e);
+
+/* ---- q2_k.c, q3_k.c, q5_k.c, q6_k.c, q8_k.c ---- */
+
+independent_decoder independent_q2_k, independent_q3_k, independent_q5_k, independent_q6_k, independent_q8_k;
+struct k_cell { /* value e of a block stands for d * scale * code - dmin * min */
+    int scale, min, code;
+};
+typedef struct k_cell independent_k_cell(const uint8_t *block, unsigned e);
+independent_k_cell independent_q2_k_cell, independent_q3_k_cell, independent_q5_k_cell, independent_q6_k_cell;
+/* How a quantiser to q8_K goes wrong: halves away from zero, x divided by the stored d, d of the sign of the largest
+ * value, the last of several largest values in place of the first. */
+enum q8_k_slip { Q8_K_RIGHT, Q8_K_HALVES_AWAY, Q8_K_STORED_SCALE, Q8_K_SIGN, Q8_K_LAST };
+/* block = the q8_K form of x (bits of f32, finite), with a planted slip or without. */
+void independent_quantize_q8_k(const uint32_t x[256], uint8_t block[292], enum q8_k_slip slip);
 
 /* ---- iq.c, iq_lattice.c ---- */
 
