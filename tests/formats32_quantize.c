@@ -373,7 +373,7 @@ Test(formats32_quantize, iq4_finds_blocks_that_are_already_its_own) {
         double squares = 0, error = error_of(f->name, x, f->block_values);
         for (size_t k = 0; k < f->block_values; k++)
             squares += (double)x[k] * x[k];
-        double bound = i % 2 ? 1e-4 : 0; /* iq4_xs: d * 20 .. 32 of the largest scale is not always found */
+        double bound = i % 2 ? 1e-4 : 0; /* iq4_xs: a largest scale below 24 is not always found */
         cr_assert(error <= bound * squares, "%s block %d: error %g of %g", f->name, i, error, squares);
     }
 }
