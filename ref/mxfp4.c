@@ -5,7 +5,7 @@
  *
  * x = 2^(e - 127) * E2M1 = d * code, with the integer code = 2 * E2M1 and d = 2^(e - 128), which is subnormal for
  * e = 0 and 1 (the byte e is the field d of the table). Where ggml leaves the standard, this file goes with ggml:
- *   - e = 255 is NaN in the standard and 2^127 (so d = 2^127 here) in ggml;
+ *   - e = 255 is NaN in the standard; in ggml d is 2^127 there too;
  *   - nibble 8 is -0 in the standard and the integer 0 in ggml, hence +0.
  * From e = 253 on, d * code may lie beyond f32 and is infinite then.
  *
