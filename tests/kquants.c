@@ -20,8 +20,10 @@ static const struct {
     size_t bytes, sub_values;
     independent_k_cell *cell;
 } formats[] = {
-    {"q2_K", 10, 84, 16, independent_q2_k_cell},  {"q3_K", 11, 110, 16, independent_q3_k_cell},
-    {"q4_K", 12, 144, 32, q4_k_cell},             {"q5_K", 13, 176, 32, independent_q5_k_cell},
+    {"q2_K", 10, 84, 16, independent_q2_k_cell},
+    {"q3_K", 11, 110, 16, independent_q3_k_cell},
+    {"q4_K", 12, 144, 32, q4_k_cell},
+    {"q5_K", 13, 176, 32, independent_q5_k_cell},
     {"q6_K", 14, 210, 16, independent_q6_k_cell},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
