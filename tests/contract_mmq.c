@@ -275,16 +275,18 @@ Test(contract_mmq, planted_faults_are_seen, .timeout = 120) {
     }
 }
 
-/* One block of q8_0 and one chunk of activations that is not 0: y = rn(dot * d) * da, and what .ftz makes of it. */
-static uint32_t one_term(int8_t q, uint16_t d, uint32_t da, const char *split) {
+/* One block of q8_0 and one chunk of activations that is not 0: y = rn((127 q + r) * d) * da, and what .ftz makes of it.
+ */
+static uint32_t one_term(int8_t q, int8_t r, uint16_t d, uint32_t da) {
     uint8_t weight[8 * 34] = {0}, activation[2 * 144] = {0};
     memcpy(weight, &d, 2);
-    weight[2] = 1;
+    weight[2] = 127;
+    weight[3] = 1;
     memcpy(activation, &da, 4);
     activation[16] = (uint8_t)q;
+    activation[17] = (uint8_t)r;
     struct contract_operands op = {.weight = weight, .activation = activation, .nt = 1, .od = 1, .id = 256};
     float result;
-    cr_assert(split_parse(split, &op.split, NULL), "split");
     contract(2)->evaluate(&op, &result);
     return float_bits(result);
 }
@@ -292,25 +294,25 @@ static uint32_t one_term(int8_t q, uint16_t d, uint32_t da, const char *split) {
 Test(contract_mmq, flushed_to_zero) {
     static const struct {
         const char *what;
-        int8_t q;
+        int8_t q, r;
         uint16_t d;
         uint32_t da, want;
     } row[] = {
-        {"the least normal number", 1, 0x3c00, 0x00800000, 0x00800000},
-        {"a subnormal operand, though the product is normal", 64, 0x3c00, 0x007fffff, 0x00000000},
-        {"a subnormal result", 1, 0x3800, 0x00800000, 0x00000000},
-        {"just below the least normal number", 1, 0x3bff, 0x00800000, 0x00000000},
-        {"rounds to the least normal number in 24 bits", 1, 0x3c01, 0x00800000, 0x00802000},
-        {"overflow", 127, 0x7bff, 0x7f000000, 0x7f800000},
-        {"an infinite scale and a flushed one", 1, 0x7c00, 0x00000001, 0x7fffffff},
+        {"the least normal number", 0, 1, 0x3c00, 0x00800000, 0x00800000},
+        {"its negative", 0, -1, 0x3c00, 0x00800000, 0x80800000},
+        {"a subnormal operand, though the product is normal", 0, 64, 0x3c00, 0x007fffff, 0x00000000},
+        {"a subnormal result", 0, 1, 0x3800, 0x00800000, 0x00000000},
+        {"a negative subnormal result: s is -0, and a chunk of +0 follows", 0, -1, 0x3800, 0x00800000, 0x00000000},
+        {"(1 - 2^-11) * 2^-126", 0, 1, 0x3bff, 0x00800000, 0x00000000},
+        /* 10845 * 1547 = 2^24 - 1 */
+        {"(1 - 2^-24) * 2^-126, which IEEE 754 rounds to 2^-126", 85, 50, 0x060b, 0x00800000, 0x00000000},
+        {"overflow", 1, 0, 0x7bff, 0x7f000000, 0x7f800000},
+        {"an infinite scale and a flushed one", 0, 1, 0x7c00, 0x00000001, 0x7fffffff},
     };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        cr_assert(one_term(row[i].q, row[i].d, row[i].da, "none") == row[i].want, "%s: 0x%08x, want 0x%08x",
-                  row[i].what, one_term(row[i].q, row[i].d, row[i].da, "none"), row[i].want);
-    /* 3 * 0x2aaaab * 2^-149 = 2^-126 + 2^-149: the same product from a normal operand's side. */
-    cr_assert(independent_fma(0x3f7fffff, 0x00800000, 0, true) == 0 &&
-                  independent_fma(0x3f7fffff, 0x00800000, 0, false) == 0x00800000,
-              "(1 - 2^-24) * 2^-126 is 2^-126 in IEEE 754, and flushed in 24 bits");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const uint32_t got = one_term(row[i].q, row[i].r, row[i].d, row[i].da);
+        cr_assert(got == row[i].want, "%s: 0x%08x, want 0x%08x", row[i].what, got, row[i].want);
+    }
 }
 
 /* llama.cpp #17089: the fixup took its columns without the tile's number. Twelve tokens of ones, depth 512 cut at 256 in
