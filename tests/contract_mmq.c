@@ -1,5 +1,6 @@
 /* Contracts of llama.cpp's MMQ over q8_1_mmq: bits against the kernel's own on an H200 and against soft arithmetic,
  * truth against exact sums, splits, threads, and planted faults. */
+#include "../ref/format.h"
 #include "../ref/half.h"
 #include "../ref/truth.h"
 #include "contract_data.h"
@@ -312,6 +313,81 @@ Test(contract_mmq, flushed_to_zero) {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const uint32_t got = one_term(row[i].q, row[i].r, row[i].d, row[i].da);
         cr_assert(got == row[i].want, "%s: 0x%08x, want 0x%08x", row[i].what, got, row[i].want);
+    }
+}
+
+/* q8_0 of three runs whose sums are p, one each. */
+static uint32_t three_parts(const uint32_t p[3], const char *split) {
+    uint8_t weight[24 * 34] = {0}, activation[6 * 144] = {0};
+    const uint16_t one = 0x3c00;
+    for (int i = 0; i < 3; i++) {
+        memcpy(weight + i * 8 * 34, &one, 2);
+        weight[i * 8 * 34 + 2] = 1;
+        memcpy(activation + i * 2 * 144, &p[i], 4);
+        activation[i * 2 * 144 + 16] = 1;
+    }
+    struct contract_operands op = {.weight = weight, .activation = activation, .nt = 1, .od = 1, .id = 768};
+    float result;
+    cr_assert(split_parse(split, &op.split, NULL), "split");
+    contract(2)->evaluate(&op, &result);
+    struct truth_gap gap = truth_compare(contract(2), &op, &result);
+    cr_assert(gap.holds, "value %a got %a bound %a", gap.value, gap.got, gap.bound);
+    return float_bits(result);
+}
+
+/* Sums of parts are flushed too: 0x00c00000 is 1.5 * 2^-126. */
+Test(contract_mmq, parts_are_flushed) {
+    static const struct {
+        const char *what, *split;
+        uint32_t part[3], want;
+    } row[] = {
+        {"last + sum", "at:256,512", {0x80800000, 0, 0x00c00000}, 0},
+        {"a negative one", "at:256,512", {0x00800000, 0, 0x80c00000}, 0x80000000},
+        {"sum of two parts, then all", "at:256,512", {0x00c00000, 0x80800000, 0x00800000}, 0x00800000},
+        {"sum of two parts in the other cut", "at:512", {0x00c00000, 0x80800000, 0x00800000}, 0x00800000},
+        {"no cut", "none", {0x00c00000, 0x80800000, 0x01000000}, 0x01000000},
+        {"nothing is subnormal", "at:256,512", {0x01400000, 0x80800000, 0x00800000}, 0x01400000},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const uint32_t got = three_parts(row[i].part, row[i].split);
+        cr_assert(got == row[i].want, "%s: 0x%08x, want 0x%08x", row[i].what, got, row[i].want);
+    }
+}
+
+/* q6_K whose group has two terms, da0 and da1, times d: what is flushed in the group, and of its sum, is in the bound. */
+static struct truth_gap two_terms(uint32_t da0, uint32_t da1, float d, uint32_t *bits) {
+    struct block_integers b = {.d = d};
+    uint8_t weight[210], activation[2 * 144] = {0};
+    b.scale[0] = b.scale[2] = b.code[0] = b.code[32] = 1;
+    format_named("q6_K")->pack(&b, weight);
+    memcpy(activation, &da0, 4);
+    memcpy(activation + 4, &da1, 4);
+    activation[16] = activation[16 + 32] = 1;
+    struct contract_operands op = {.weight = weight, .activation = activation, .nt = 1, .od = 1, .id = 256};
+    float result;
+    contract(1)->evaluate(&op, &result);
+    *bits = float_bits(result);
+    return truth_compare(contract(1), &op, &result);
+}
+
+Test(contract_mmq, groups_are_flushed) {
+    static const struct {
+        const char *what;
+        uint32_t da[2];
+        float d;
+        uint32_t want;
+    } row[] = {
+        {"half of 2^-126 is flushed before it meets a large d", {0x00c00000, 0x80800000}, 60000, 0},
+        {"so is a subnormal operand", {0x00400000, 0}, 60000, 0},
+        {"a sum of half of 2^-126", {0x00800000, 0}, 0.5f, 0},
+        {"nothing is", {0x00800000, 0}, 1, 0x00800000},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        uint32_t bits;
+        struct truth_gap gap = two_terms(row[i].da[0], row[i].da[1], row[i].d, &bits);
+        cr_assert(bits == row[i].want, "%s: 0x%08x, want 0x%08x", row[i].what, bits, row[i].want);
+        cr_assert(gap.holds, "%s: value %a got %a bound %a", row[i].what, gap.value, gap.got, gap.bound);
+        cr_assert(row[i].want || gap.worst > 0.05, "%s: the bound is loose, %g of it", row[i].what, gap.worst);
     }
 }
 
