@@ -316,17 +316,17 @@ Test(contract_mmq, flushed_to_zero) {
     }
 }
 
-/* q8_0 of three runs whose sums are p, one each. */
-static uint32_t three_parts(const uint32_t p[3], const char *split) {
-    uint8_t weight[24 * 34] = {0}, activation[6 * 144] = {0};
+/* q8_0 of four runs whose sums are p, one each. */
+static uint32_t four_parts(const uint32_t p[4], const char *split) {
+    uint8_t weight[32 * 34] = {0}, activation[8 * 144] = {0};
     const uint16_t one = 0x3c00;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         memcpy(weight + i * 8 * 34, &one, 2);
         weight[i * 8 * 34 + 2] = 1;
         memcpy(activation + i * 2 * 144, &p[i], 4);
         activation[i * 2 * 144 + 16] = 1;
     }
-    struct contract_operands op = {.weight = weight, .activation = activation, .nt = 1, .od = 1, .id = 768};
+    struct contract_operands op = {.weight = weight, .activation = activation, .nt = 1, .od = 1, .id = 1024};
     float result;
     cr_assert(split_parse(split, &op.split, NULL), "split");
     contract(2)->evaluate(&op, &result);
@@ -339,17 +339,17 @@ static uint32_t three_parts(const uint32_t p[3], const char *split) {
 Test(contract_mmq, parts_are_flushed) {
     static const struct {
         const char *what, *split;
-        uint32_t part[3], want;
+        uint32_t part[4], want;
     } row[] = {
-        {"last + sum", "at:256,512", {0x80800000, 0, 0x00c00000}, 0},
-        {"a negative one", "at:256,512", {0x00800000, 0, 0x80c00000}, 0x80000000},
-        {"sum of two parts, then all", "at:256,512", {0x00c00000, 0x80800000, 0x00800000}, 0x00800000},
-        {"sum of two parts in the other cut", "at:512", {0x00c00000, 0x80800000, 0x00800000}, 0x00800000},
-        {"no cut", "none", {0x00c00000, 0x80800000, 0x01000000}, 0x01000000},
-        {"nothing is subnormal", "at:256,512", {0x01400000, 0x80800000, 0x00800000}, 0x01400000},
+        {"last + sum", "at:256,512,768", {0x80800000, 0, 0, 0x00c00000}, 0},
+        {"a negative one", "at:256,512,768", {0x00800000, 0, 0, 0x80c00000}, 0x80000000},
+        {"sum of two parts, and a third", "at:256,512,768", {0x00800000, 0x80800000, 0x00c00000, 0}, 0x00800000},
+        {"the same in two parts", "at:768", {0x00800000, 0x80800000, 0x00c00000, 0}, 0x00c00000},
+        {"the same without a cut", "none", {0x00800000, 0x80800000, 0x00c00000, 0}, 0x00c00000},
+        {"nothing is subnormal", "at:256,512,768", {0x01400000, 0x80800000, 0x00800000, 0}, 0x01400000},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const uint32_t got = three_parts(row[i].part, row[i].split);
+        const uint32_t got = four_parts(row[i].part, row[i].split);
         cr_assert(got == row[i].want, "%s: 0x%08x, want 0x%08x", row[i].what, got, row[i].want);
     }
 }
@@ -379,7 +379,7 @@ Test(contract_mmq, groups_are_flushed) {
     } row[] = {
         {"half of 2^-126 is flushed before it meets a large d", {0x00c00000, 0x80800000}, 60000, 0},
         {"so is a subnormal operand", {0x00400000, 0}, 60000, 0},
-        {"a sum of half of 2^-126", {0x00800000, 0}, 0.5f, 0},
+        {"a sum of half of 2^-126", {0x0c000000, 0}, 0x1p-24f, 0},
         {"nothing is", {0x00800000, 0}, 1, 0x00800000},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
