@@ -3,11 +3,20 @@
 
 extern const struct contract contract_q4_k_pad40_two_term;
 extern const struct contract contract_pad40_quantize;
+extern const struct contract contract_pad40_t_quantize;
+extern const struct contract contract_q8_1_quantize;
+extern const struct contract contract_q8_1_cuda_quantize;
+extern const struct contract contract_q8_1_mmq_d4_quantize;
+extern const struct contract contract_q8_1_mmq_ds4_quantize;
+extern const struct contract contract_q8_1_mmq_d2s6_quantize;
+extern const struct contract contract_q8_k_quantize;
 
 const struct contract *const contracts[] = {
-    &contract_q4_k_pad40_two_term,
-    &contract_pad40_quantize,
-    NULL,
+    &contract_q4_k_pad40_two_term,   &contract_pad40_quantize,
+    &contract_pad40_t_quantize,      &contract_q8_1_quantize,
+    &contract_q8_1_cuda_quantize,    &contract_q8_1_mmq_d4_quantize,
+    &contract_q8_1_mmq_ds4_quantize, &contract_q8_1_mmq_d2s6_quantize,
+    &contract_q8_k_quantize,         NULL,
 };
 
 const struct contract *contract_named(const char *name) {
