@@ -9,6 +9,7 @@
 #include "independent/independent.h"
 #include "measured.h"
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 static const uint8_t *table; /* for the second implementations; NULL where ref/ has none either */
@@ -16,7 +17,7 @@ static const uint8_t *table; /* for the second implementations; NULL where ref/ 
 static void load(void) {
     struct error e;
     cr_assert(rcp_approx_load(RCP_TABLE, &e), "%s", e.text);
-    table = measured_table();
+    table = measured_table(); /* until the test's process ends */
 }
 
 /* ---- blocks of every kind that has been trouble ---- */
@@ -215,7 +216,8 @@ Test(quantizers, bytes_of_an_h200) {
             cr_assert(measured || i || !equal, "planted: bytes agree without the measured table");
             free(x), free(want), free(got), free(values);
         }
-        load();
+        struct error e;
+        cr_assert(rcp_approx_load(RCP_TABLE, &e), "%s", e.text);
     }
 }
 
@@ -407,6 +409,26 @@ Test(quantizers, bounds_are_finite_where_blocks_can_say_it) {
             bool must = kind == 1 || kind == 2 || kind == 4 || kind == 11;
             cr_assert(!must || open == 0, "%s kind %u: nothing is claimed of %zu cells", c->name, kind, open);
         }
+    }
+}
+
+Test(quantizers, threads_do_not_change_bytes) {
+    load();
+    for (size_t n = 0; n < CONTRACTS; n++) {
+        const struct contract *c = contract_named(contracts_of[n].name);
+        struct contract_operands op = operands_of(0, n);
+        size_t bytes = c->result_bytes(&op);
+        uint8_t *one = malloc(bytes), *more = malloc(bytes);
+        cr_assert(one && more, "out of memory");
+        omp_set_num_threads(1);
+        c->evaluate(&op, one);
+        for (int threads = 2; threads < 6; threads += 3) {
+            memset(more, 0xa5, bytes);
+            omp_set_num_threads(threads);
+            c->evaluate(&op, more);
+            cr_assert(!memcmp(one, more, bytes), "%s: %d threads give other bytes", c->name, threads);
+        }
+        free(one), free(more);
     }
 }
 
