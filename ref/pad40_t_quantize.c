@@ -5,12 +5,22 @@
  *  Rounding:   nearest even, f32 throughout; d to binary16 nearest even     Denormals: kept
  *  NaN, Inf:   as pad40_quantize      Split: none
  *  Matches:    no kernel of this project yet; the prepass of the BT kernels (pad40_t.h)
- *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; quantize_contract.c
+ *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
+ *              derived in quantize_contract.c
  */
+#include "half.h"
 #include "pad40_t.h"
 #include "quantize_contract.h"
+#include <string.h>
 
 extern const struct activation_format activation_pad40_t;
+
+static double sum(const void *block, size_t i) {
+    struct block_pad40_t b;
+    (void)i;
+    memcpy(&b, block, sizeof b);
+    return (double)half_to_float(b.d) * b.sum;
+}
 
 static const struct quantize_rule rule = {
     .format = &activation_pad40_t,
@@ -18,6 +28,10 @@ static const struct quantize_rule rule = {
     .kind = SCALE_F16,
     .roundings = 2,
     .scale = quantize_contract_leading_f16,
+    .sum_kind = SUM_OF_CODES,
+    .sums = 1,
+    .sum_values = 32,
+    .sum = sum,
 };
 
 static void evaluate(const struct contract_operands *op, void *result) {
@@ -30,6 +44,10 @@ static void truth(const struct contract_operands *op, double *value, double *bou
 
 static void decode(const struct contract_operands *op, const void *result, double *value) {
     quantize_contract_decode(&rule, op, result, value);
+}
+
+static size_t cells(const struct contract_operands *op) {
+    return quantize_contract_cells(&rule, op);
 }
 
 static size_t result_bytes(const struct contract_operands *op) {
@@ -45,6 +63,6 @@ const struct contract contract_pad40_t_quantize = {
     .evaluate = evaluate,
     .truth = truth,
     .decode = decode,
-    .cells = quantize_contract_cells,
+    .cells = cells,
     .result_bytes = result_bytes,
 };

@@ -39,6 +39,10 @@ static void decode(const struct contract_operands *op, const void *result, doubl
     quantize_contract_decode(&rule, op, result, value);
 }
 
+static size_t cells(const struct contract_operands *op) {
+    return quantize_contract_cells(&rule, op);
+}
+
 static size_t result_bytes(const struct contract_operands *op) {
     return quantize_contract_result_bytes(&rule, op);
 }
@@ -53,6 +57,6 @@ const struct contract contract_q8_1_mmq_d4_quantize = {
     .evaluate = evaluate,
     .truth = truth,
     .decode = decode,
-    .cells = quantize_contract_cells,
+    .cells = cells,
     .result_bytes = result_bytes,
 };

@@ -5,12 +5,22 @@
  *  Rounding:   nearest even, f32 throughout; q halves away from zero     Denormals: kept
  *  NaN, Inf:   as listed in q8_1.c      Split: none
  *  Matches:    ggml quantize_row_q8_1_ref (its CPU path), bit for bit on finite values
- *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; quantize_contract.c
+ *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
+ *              derived in quantize_contract.c
  */
+#include "half.h"
 #include "q8_1.h"
 #include "quantize_contract.h"
+#include <string.h>
 
 extern const struct activation_format activation_q8_1;
+
+static double sum(const void *block, size_t i) {
+    struct block_q8_1 b;
+    (void)i;
+    memcpy(&b, block, sizeof b);
+    return half_to_float(b.s);
+}
 
 static const struct quantize_rule rule = {
     .format = &activation_q8_1,
@@ -18,6 +28,10 @@ static const struct quantize_rule rule = {
     .kind = SCALE_F16,
     .roundings = 2,
     .scale = quantize_contract_leading_f16,
+    .sum_kind = SUM_OF_CODES_F16,
+    .sums = 1,
+    .sum_values = 32,
+    .sum = sum,
 };
 
 static void evaluate(const struct contract_operands *op, void *result) {
@@ -30,6 +44,10 @@ static void truth(const struct contract_operands *op, double *value, double *bou
 
 static void decode(const struct contract_operands *op, const void *result, double *value) {
     quantize_contract_decode(&rule, op, result, value);
+}
+
+static size_t cells(const struct contract_operands *op) {
+    return quantize_contract_cells(&rule, op);
 }
 
 static size_t result_bytes(const struct contract_operands *op) {
@@ -45,6 +63,6 @@ const struct contract contract_q8_1_quantize = {
     .evaluate = evaluate,
     .truth = truth,
     .decode = decode,
-    .cells = quantize_contract_cells,
+    .cells = cells,
     .result_bytes = result_bytes,
 };

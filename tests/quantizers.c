@@ -342,11 +342,17 @@ Test(quantizers, tile_and_vector_path_are_two_objects) {
 
 static const struct {
     const char *name;
-    size_t values, scale_values; /* of a block; that share a scale */
+    size_t values, scale_values, sums; /* of a block; that share a scale; of a block */
+    size_t sum_at;                     /* byte of the last sum; a binary16 in the q8_1 family, else an integer */
 } contracts_of[] = {
-    {"pad40_quantize", 32, 32},          {"pad40_t_quantize", 32, 32},      {"q8_1_quantize", 32, 32},
-    {"q8_1_cuda_quantize", 32, 32},      {"q8_1_mmq_d4_quantize", 128, 32}, {"q8_1_mmq_ds4_quantize", 128, 32},
-    {"q8_1_mmq_d2s6_quantize", 128, 64}, {"q8_k_quantize", 256, 256},
+    {"pad40_quantize", 32, 32, 1, 36},
+    {"pad40_t_quantize", 32, 32, 1, 2},
+    {"q8_1_quantize", 32, 32, 1, 2},
+    {"q8_1_cuda_quantize", 32, 32, 1, 2},
+    {"q8_1_mmq_d4_quantize", 128, 32, 0, 0},
+    {"q8_1_mmq_ds4_quantize", 128, 32, 4, 14},
+    {"q8_1_mmq_d2s6_quantize", 128, 64, 6, 14},
+    {"q8_k_quantize", 256, 256, 16, 290},
 };
 enum { CONTRACTS = sizeof contracts_of / sizeof *contracts_of, NT = 5, ID = 6400 };
 
@@ -359,16 +365,28 @@ static struct contract_operands operands_of(unsigned kind, size_t n) {
     return (struct contract_operands){.activation = operands, .nt = NT, .id = ID};
 }
 
+/* max over the sums of |got - value| / bound. */
+static double worst_sum(const struct contract *c, const struct contract_operands *op, const void *result) {
+    static double value[2 * NT * ID], bound[2 * NT * ID], got[2 * NT * ID];
+    double worst = 0;
+    c->truth(op, value, bound);
+    c->decode(op, result, got);
+    for (size_t k = NT * ID; k < c->cells(op); k++)
+        if (isfinite(bound[k]) && bound[k] > 0)
+            worst = fmax(worst, fabs(got[k] - value[k]) / bound[k]);
+    return worst;
+}
+
 static void truths_hold(void) {
     for (size_t n = 0; n < CONTRACTS; n++) {
         const struct contract *c = contract_named(contracts_of[n].name);
         cr_assert(c && c->depth_multiple == contracts_of[n].values, "%s: not there", contracts_of[n].name);
-        double worst = 0;
+        double worst = 0, sums = 0;
         for (unsigned kind = 0; kind < KINDS; kind++) {
             struct contract_operands op = operands_of(kind, n);
             size_t bytes = c->result_bytes(&op), want;
             cr_assert(activation_bytes(activation_named(c->result), NT, ID, &want) && bytes == want &&
-                          c->cells(&op) == NT * ID,
+                          c->cells(&op) == NT * ID + NT * ID / contracts_of[n].values * contracts_of[n].sums,
                       "%s: %zu bytes", c->name, bytes);
             void *result = malloc(bytes);
             cr_assert(result, "out of memory");
@@ -376,10 +394,14 @@ static void truths_hold(void) {
             struct truth_gap gap = truth_compare(c, &op, result);
             cr_assert(gap.holds, "%s kind %u cell %zu: value %a got %a bound %a", c->name, kind, gap.cell, gap.value,
                       gap.got, gap.bound);
-            worst = gap.worst > worst && kind < 3 ? gap.worst : worst;
+            if (kind == 1 || kind == 2 || kind == 11) { /* not the zeros that tiny blocks become */
+                worst = fmax(worst, kind == 11 ? 0 : gap.worst);
+                sums = fmax(sums, worst_sum(c, &op, result));
+            }
             free(result);
         }
         cr_assert(worst > 0.9, "%s: on ordinary data only %g of the bound is ever used", c->name, worst);
+        cr_assert(!contracts_of[n].sums || sums > 0.9, "%s: sums use only %g of their bound", c->name, sums);
     }
 }
 
@@ -394,19 +416,19 @@ Test(quantizers, truths_hold_without_the_table) {
 
 /* Where nothing is claimed it is because nothing can be: the share of cells without a bound, by kind. */
 Test(quantizers, bounds_are_finite_where_blocks_can_say_it) {
-    static double value[NT * ID], bound[NT * ID];
+    static double value[2 * NT * ID], bound[2 * NT * ID];
     for (size_t n = 0; n < CONTRACTS; n++) {
         const struct contract *c = contract_named(contracts_of[n].name);
         for (unsigned kind = 0; kind < KINDS; kind++) {
             struct contract_operands op = operands_of(kind, n);
             c->truth(&op, value, bound);
             size_t open = 0;
-            for (size_t k = 0; k < NT * ID; k++) {
+            for (size_t k = 0; k < c->cells(&op); k++) {
                 open += isinf(bound[k]) != 0;
                 cr_assert(!isnan(bound[k]) && bound[k] >= 0, "%s kind %u cell %zu: bound %g", c->name, kind, k,
                           bound[k]);
             }
-            bool must = kind == 1 || kind == 2 || kind == 4 || kind == 11;
+            bool must = kind == 1 || kind == 2 || kind == 4; /* 11: some sums are past binary16 */
             cr_assert(!must || open == 0, "%s kind %u: nothing is claimed of %zu cells", c->name, kind, open);
         }
     }
@@ -430,6 +452,14 @@ Test(quantizers, threads_do_not_change_bytes) {
         }
         free(one), free(more);
     }
+}
+
+/* The last sum of a block, off by 100. */
+static void plant_sum(uint8_t *field, bool is_half) {
+    uint16_t s;
+    memcpy(&s, field, sizeof s);
+    s = is_half ? half_from_float(half_to_float(s) + 100) : (uint16_t)(s + 100);
+    memcpy(field, &s, sizeof s);
 }
 
 /* One code off by two, or a scale by a few steps, breaks the truth in its own block. */
@@ -456,6 +486,14 @@ Test(quantizers, truths_turn_red) {
         gap = truth_compare(c, &op, result);
         cr_assert(!gap.holds && gap.cell / f->block_values == index, "%s: planted scale went unseen (%zu)", c->name,
                   gap.cell);
+        c->evaluate(&op, result);
+        activation_get(f, result, NT, ID, 2, index, block);
+        plant_sum(block + contracts_of[n].sum_at, !strncmp(c->name, "q8_1", 4));
+        activation_put(f, result, NT, ID, 2, index, block);
+        gap = truth_compare(c, &op, result);
+        const size_t before = 2 * (ID / f->block_values) + index + 1; /* blocks whose sums come up to this one */
+        cr_assert(!contracts_of[n].sums || (!gap.holds && gap.cell == NT * ID + before * contracts_of[n].sums - 1),
+                  "%s: planted sum went unseen (%zu)", c->name, gap.cell);
         free(result);
     }
 }
