@@ -1,4 +1,4 @@
-/* The quantisers of q8_1, q8_1_mmq and q8_K on exact integers: quotients by long division, products whole, sums on a
+/* The quantisers of q8_1 and q8_1_mmq on exact integers: quotients by long division, products whole, sums on a
  * common exponent, every lane of a warp simulated. Floats are bits throughout. */
 #include "independent.h"
 #include <string.h>
@@ -216,31 +216,5 @@ void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, c
             lane[l] = plus(r, plus(r, plus(r, v[0], v[1]), v[2]), v[3]);
         }
         store_half(block + (kind == Q8_1_MMQ_DS4 ? 4 * i + 2 : 4 + 2 * i), butterflies(r, lane, sum_values / 4));
-    }
-}
-
-void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]) {
-    struct q8_1_rules kept = {.keeps_subnormals = true};
-    uint32_t most = largest(x, 256), max = 0, d = 0;
-    for (int k = 255; k >= 0; k--)
-        max = x[k] % 0x80000000 == most ? x[k] : max;
-    memset(block, 0, 292);
-    if (most == NAN_BITS || !most)
-        return;
-    uint32_t inverse = quotient(0xc2fe0000, max);
-    d = r->scale_of_amax ? quotient(max ^ 0x80000000, 0x42fe0000) : quotient(0x3f800000, inverse);
-    for (int b = 0; b < 4; b++)
-        block[b] = (uint8_t)(d >> 8 * b & 255);
-    for (int i = 0; i < 16; i++) {
-        int sum = 0;
-        for (int k = 16 * i; k < 16 * i + 16; k++) {
-            uint32_t v = times(&kept, x[k], inverse);
-            int64_t q = parts_of(v).kind == FINITE ? nearest(v, !r->ties_to_even) : 0;
-            q = q > 127 ? 127 : q;
-            block[4 + k] = (uint8_t)((q + 256) % 256);
-            sum += (int)q;
-        }
-        block[260 + 2 * i] = (uint8_t)((sum + 65536) % 256);
-        block[261 + 2 * i] = (uint8_t)((sum + 65536) / 256 % 256);
     }
 }
