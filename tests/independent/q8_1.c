@@ -21,6 +21,14 @@ static uint32_t flush(const struct q8_1_rules *r, uint32_t x) {
     return subnormal && !r->keeps_subnormals ? x & 0x80000000 : x;
 }
 
+/* +-(mantissa * 2^exponent) rounded. With .ftz, what is below 2^-126 once it is rounded to 24 bits, as if exponents had
+ * no end, is a zero: looked at 2^100 higher up, where nothing is subnormal. */
+static uint32_t rounded(const struct q8_1_rules *r, bool negative, u128 mantissa, int exponent, bool more) {
+    bool tiny = exponent < -60 && independent_round(&binary32, false, mantissa, exponent + 100, more) < 0x32800000;
+    return tiny && !r->keeps_subnormals ? (uint32_t)negative << 31
+                                        : independent_round(&binary32, negative, mantissa, exponent, more);
+}
+
 static uint32_t times(const struct q8_1_rules *r, uint32_t x, uint32_t y) {
     struct parts a = parts_of(flush(r, x)), b = parts_of(flush(r, y));
     bool negative = a.negative != b.negative;
@@ -92,7 +100,7 @@ uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x) {
         byte /= 4;
     inverse = byte % 4 == 0 ? inverse - 1 : byte % 4 == 2 ? inverse + 1 : inverse;
     struct parts q = parts_of(inverse);
-    return flush(&ftz, independent_round(&binary32, p.negative, q.mantissa, q.exponent - (p.exponent + 23), false));
+    return rounded(&ftz, p.negative, q.mantissa, q.exponent - (p.exponent + 23), false);
 }
 
 /* a / b as div.approx.ftz, or, where the rule says so, as IEEE 754 has it. */
