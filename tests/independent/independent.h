@@ -130,8 +130,7 @@ void independent_pad40_t(const uint32_t *x, size_t nt, size_t id, uint8_t *buffe
 
 /* What the quantisers do not do, unless a test wants a fault: all false is the format. */
 struct q8_1_rules {
-    bool ties_to_even; /* q8_K: away from zero */
-    bool keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
+    bool ties_to_even, keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
 };
 /* rcp.approx.ftz of sm_90. table: the measured table unpacked, 2^21 bytes; NULL: correctly rounded. */
 uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x);
@@ -140,7 +139,6 @@ void independent_q8_1_cuda(const struct q8_1_rules *r, const uint8_t *table, con
 enum q8_1_mmq_kind { Q8_1_MMQ_D4, Q8_1_MMQ_DS4, Q8_1_MMQ_D2S6 };
 void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, const uint8_t *table,
                           const uint32_t x[128], uint8_t block[144]);
-void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]);
 
 /* ---- two_term.c ---- */
 
