@@ -37,7 +37,7 @@ struct numbers {
 /* One file, read but not yet multiplied out. */
 struct cases_file {
     const struct yaml_doc *doc;
-    const struct yaml_node *shapes, *real;
+    const struct yaml_node *shapes, *real, *files;
     size_t *kernels; /* (kernel_count) indices into list->kernels */
     size_t kernel_count;
     bool weights, quantisers; /* some kernel has weights; some has none */
@@ -118,6 +118,8 @@ static bool load_kernel(struct loader *l, const struct yaml_doc *doc, const stru
     if (!spec->contract)
         return yaml_fail(doc, node, 0, l->e, "kernel %s has no contract, so there are no operands to make for it",
                          name);
+    if (spec->operands_in_files)
+        return yaml_fail(doc, node, 0, l->e, "kernel %s has its operands in files: `warpproof run %s`", name, spec->path);
     return true;
 }
 
@@ -200,6 +202,8 @@ static bool read_data(struct loader *l, struct cases_file *f) {
             return false;
         if (index == DATA_REAL)
             return yaml_fail(f->doc, n, 0, l->e, "data: class real needs a model and is asked for by the key `real`");
+        if (index == DATA_FILE)
+            return yaml_fail(f->doc, n, 0, l->e, "data: class file needs files and is asked for by the key `files`");
         if (f->data[index])
             return yaml_fail(f->doc, n, 0, l->e, "data: %s stands here twice", data_class_names[index]);
         f->data[index] = true;
@@ -227,15 +231,24 @@ static bool read_real(struct loader *l, struct cases_file *f) {
 }
 
 static bool read_file(struct loader *l, struct cases_file *f) {
-    static const char *const keys[] = {"kernels", "shapes", "data", "seeds", "real", NULL};
+    static const char *const keys[] = {"kernels", "shapes", "data", "seeds", "real", "files", NULL};
     static const char *const axes[] = {"nt", "od", "id", NULL};
     const struct yaml_doc *doc = f->doc;
     if (!yaml_expect(doc, doc->root, YAML_MAPPING, "a cases file", l->e) ||
         !yaml_check_keys(doc, doc->root, "a cases file", keys, l->e) || !read_kernels(l, f) || !read_data(l, f) ||
         !read_real(l, f))
         return false;
+    f->files = yaml_get(doc->root, "files");
+    if (f->files && !yaml_expect(doc, f->files, YAML_SEQUENCE, "files", l->e))
+        return false;
+    if (!f->generated && !f->real && !f->files)
+        return yaml_fail(doc, doc->root, 0, l->e, "a cases file needs `data`, `real` or `files`");
+    const struct yaml_node *seeds = yaml_get(doc->root, "seeds");
+    if (!f->generated && !f->real && (seeds || yaml_get(doc->root, "shapes")))
+        return yaml_fail(doc, seeds ? seeds : yaml_get(doc->root, "shapes"), 0, l->e,
+                         "not used: the entries of `files` have their shapes, and no seeds");
     if (!f->generated && !f->real)
-        return yaml_fail(doc, doc->root, 0, l->e, "a cases file needs `data`, `real`, or both");
+        return true;
     if (!yaml_require(doc, doc->root, "shapes", "a cases file", &f->shapes, l->e) ||
         !yaml_expect(doc, f->shapes, YAML_MAPPING, "shapes", l->e) ||
         !yaml_check_keys(doc, f->shapes, "shapes", axes, l->e))
@@ -266,7 +279,9 @@ static char *make_id(const struct test_case *c) {
                              k->weight ? k->activation : k->result, c->spec->kernel, c->nt, rows, c->depth,
                              data_class_names[c->data]);
     char *id;
-    if (c->model) {
+    if (c->files) {
+        id = must_format("%s/%s", head, c->files->name);
+    } else if (c->model) {
         size_t stem = strlen(c->model->name);
         if (stem > 5 && !strcmp(c->model->name + stem - 5, ".gguf"))
             stem -= 5;
@@ -294,17 +309,17 @@ static bool check_shape(struct loader *l, const struct test_case *c, const struc
         free(unmet);
         return false;
     }
+    struct operands_request r;
     struct operands sizes;
     struct error why;
-    return operands_measure(
-               &(struct operands_request){
-                   .contract = c->contract, .nt = c->nt, .od = c->od, .id = c->depth, .data = c->data},
-               &sizes, &why) ||
+    case_request(c, &r);
+    return (c->files ? operands_check_files(&r, &why) : operands_measure(&r, &sizes, &why)) ||
            yaml_fail(doc, node, 0, l->e, "%s (%s)", why.text, c->id);
 }
 
-static bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, struct test_case c) {
-    const struct yaml_node *node = c.model ? f->real : f->shapes;
+/* node: what to complain about. */
+static bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, const struct yaml_node *node,
+                     struct test_case c) {
     if (l->entry_count == CASE_LIMIT)
         return yaml_fail(f->doc, node, 0, l->e, "more than %zu cases", CASE_LIMIT);
     c.spec = l->list->kernels[kernel];
@@ -327,7 +342,7 @@ static bool add_generated(struct loader *l, const struct cases_file *f, size_t k
             for (size_t k = 0; k < f->id.count; k++)
                 for (enum data_class c = 0; c < DATA_REAL; c++)
                     for (size_t s = 0; f->data[c] && s < f->seeds.count; s++)
-                        if (!add_case(l, f, kernel,
+                        if (!add_case(l, f, kernel, f->shapes,
                                       (struct test_case){.nt = (size_t)f->nt.values[t],
                                                          .od = weights ? (size_t)f->od.values[j] : 0,
                                                          .depth = (size_t)f->id.values[k],
@@ -345,7 +360,7 @@ static bool add_real_tensors(struct loader *l, const struct cases_file *f, size_
             continue;
         any = true;
         for (size_t t = 0; t < f->nt.count; t++, f->model->cases++)
-            if (!add_case(l, f, kernel,
+            if (!add_case(l, f, kernel, f->real,
                           (struct test_case){.nt = (size_t)f->nt.values[t],
                                              .od = tensor->rows,
                                              .depth = tensor->extent[0],
@@ -364,12 +379,90 @@ static bool add_real(struct loader *l, const struct cases_file *f, size_t kernel
         return add_real_tensors(l, f, kernel, format);
     for (size_t t = 0; t < f->nt.count; t++)
         for (size_t k = 0; k < f->id.count; k++, f->model->cases++)
-            if (!add_case(l, f, kernel,
+            if (!add_case(l, f, kernel, f->real,
                           (struct test_case){.nt = (size_t)f->nt.values[t],
                                              .depth = (size_t)f->id.values[k],
                                              .data = DATA_REAL,
                                              .model = f->model}))
                 return false;
+    return true;
+}
+
+/* *path, *sha256 = what a mapping {file: PATH, sha256: HEX} says; the path from the folder of the cases file. */
+static bool read_raw(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *map, const char *what,
+                     char **path, char **sha256) {
+    static const char *const keys[] = {"file", "sha256", NULL};
+    const struct yaml_node *file, *sha = NULL;
+    const char *text = NULL, *slash = strrchr(doc->path, '/');
+    if (!yaml_expect(doc, map, YAML_MAPPING, what, l->e) || !yaml_check_keys(doc, map, what, keys, l->e) ||
+        !yaml_require(doc, map, "file", what, &file, l->e) || !yaml_string(doc, file, what, &text, l->e))
+        return false;
+    if (strchr(text, '\n'))
+        return yaml_fail(doc, file, 0, l->e, "%s: a path stands on one line", what);
+    *path = must_format("%.*s%s", text[0] == '/' || !slash ? 0 : (int)(slash - doc->path + 1), doc->path, text);
+    if (!(sha = yaml_get(map, "sha256")))
+        return true;
+    if (!yaml_string(doc, sha, "sha256", &text, l->e))
+        return false;
+    if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
+        return yaml_fail(doc, sha, 0, l->e, "sha256: not 64 lower-case hex digits");
+    *sha256 = must_strdup(text);
+    return true;
+}
+
+/* One entry of `files`, for each kernel a case. */
+static bool add_entry(struct loader *l, const struct cases_file *f, const struct yaml_node *map) {
+    static const char *const keys[] = {"name", "nt", "od", "id", "weight", "activation", "expect", NULL};
+    const struct yaml_doc *doc = f->doc;
+    const struct yaml_node *name, *activation, *expect = yaml_get(map, "expect");
+    const char *text, *const numbers[] = {"nt", "id", "od"};
+    int64_t shape[3] = {0};
+    if (!yaml_expect(doc, map, YAML_MAPPING, "an entry of files", l->e) ||
+        !yaml_check_keys(doc, map, "an entry of files", keys, l->e) ||
+        !yaml_require(doc, map, "name", "an entry of files", &name, l->e) ||
+        !read_file_name(l, doc, name, "name", &text) ||
+        !yaml_require(doc, map, "activation", "an entry of files", &activation, l->e))
+        return false;
+    if (f->weights && f->quantisers)
+        return yaml_fail(doc, f->files, 0, l->e, "files serve kernels with weights or kernels without, not both");
+    for (size_t i = 0; i < (f->weights ? 3 : 2); i++) {
+        const struct yaml_node *node;
+        if (!yaml_require(doc, map, numbers[i], "an entry of files", &node, l->e) ||
+            !yaml_integer(doc, node, numbers[i], 1, INT32_MAX, &shape[i], l->e))
+            return false;
+    }
+    const struct yaml_node *weight = yaml_get(map, "weight"), *od = yaml_get(map, "od");
+    if (!f->weights && (weight || od))
+        return yaml_fail(doc, weight ? weight : od, 0, l->e, "not used: no kernel here has weights");
+    if (f->weights && !yaml_require(doc, map, "weight", "an entry of files", &weight, l->e))
+        return false;
+    struct case_files *files = must_calloc(1, sizeof *files);
+    l->list->files = must_realloc(l->list->files, l->list->files_count + 1, sizeof *l->list->files);
+    l->list->files[l->list->files_count++] = files;
+    files->name = must_strdup(text);
+    if ((weight && !read_raw(l, doc, weight, "weight", &files->weight.path, &files->weight.sha256)) ||
+        !read_raw(l, doc, activation, "activation", &files->activation.path, &files->activation.sha256) ||
+        (expect && !read_raw(l, doc, expect, "expect", &files->expect.path, &files->expect.sha256)))
+        return false;
+    for (size_t k = 0; k < f->kernel_count; k++)
+        if (!add_case(l, f, f->kernels[k], map,
+                      (struct test_case){.nt = (size_t)shape[0],
+                                         .od = (size_t)shape[2],
+                                         .depth = (size_t)shape[1],
+                                         .data = DATA_FILE,
+                                         .files = files}))
+            return false;
+    return true;
+}
+
+static bool add_files(struct loader *l, const struct cases_file *f) {
+    if (!f->files)
+        return true;
+    if (!f->files->count)
+        return yaml_fail(f->doc, f->files, 0, l->e, "files is empty");
+    for (const struct yaml_node *n = f->files->first; n; n = n->next)
+        if (!add_entry(l, f, n))
+            return false;
     return true;
 }
 
@@ -384,6 +477,7 @@ static bool add_file(struct loader *l, const char *path) {
     for (size_t k = 0; k < f.kernel_count && good; k++)
         good = (!f.generated || add_generated(l, &f, f.kernels[k])) &&
                (!f.model || !f.model->file || add_real(l, &f, f.kernels[k]));
+    good = good && add_files(l, &f);
     free(f.kernels);
     free(f.nt.values);
     free(f.od.values);
@@ -432,7 +526,7 @@ static int by_kernel(const void *a, const void *b) {
     const struct entry *x = a, *y = b;
     if (x->kernel != y->kernel)
         return x->kernel < y->kernel ? -1 : 1;
-    const int real = (x->c.data == DATA_REAL) - (y->c.data == DATA_REAL);
+    const int real = (x->c.data >= DATA_REAL) - (y->c.data >= DATA_REAL);
     if (real)
         return real;
     return (x->sequence > y->sequence) - (x->sequence < y->sequence);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Names of the data classes as they stand in an id, in the order that is a diagnosis. */
-static const char *const classes[] = {"exact", "coded", "adv", "rand", "real"};
+static const char *const classes[] = {"exact", "coded", "adv", "rand", "real", "file"};
 #define CLASSES (sizeof classes / sizeof classes[0])
 
 /* The class component of an id ("a/b/kernel/shape/CLASS/...") as an index, and where it starts; CLASSES: none. */
