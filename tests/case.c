@@ -442,7 +442,7 @@ Test(cases, bad_files_are_refused_with_their_place) {
         const char *text, *says;
     } bad[] = {
         {"kernels: [tile]\nshape: {nt: [1]}\n", "a.yaml:2:1"},
-        {"kernels: [tile]\nshapes: {nt: [1], od: [1], id: [256]}\n", "needs `data`, `real`, or both"},
+        {"kernels: [tile]\nshapes: {nt: [1], od: [1], id: [256]}\n", "needs `data`, `real` or `files`"},
         {"shapes: {nt: [1]}\ndata: [exact]\n", "kernels"},
         {"kernels: []\nshapes: {nt: [1]}\ndata: [exact]\n", "a.yaml:1:10: kernels is empty"},
         {"kernels: [tile, none]\nshapes: {nt: [1]}\ndata: [exact]\n", "a.yaml:1:17: there is no kernel none"},
