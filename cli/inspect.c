@@ -4,11 +4,10 @@
 #include "../ref/gguf_types.h"
 #include "../ref/half.h"
 #include "../ref/printable.h"
-#include "command.h"
+#include "raw_values.h"
 #include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,25 +127,13 @@ static void print_metadata(const struct gguf_file *f, bool all) {
         printf("  %zu more, shown by --keys\n", hidden);
 }
 
-struct range {
-    float least, most; /* of the finite values; least > most when there are none */
-    uint64_t not_finite;
-};
-
 /* Block by block: a row may be as long as the file, its values many times that. */
-static struct range find_range(const struct gguf_tensor *t) {
-    struct range range = {INFINITY, -INFINITY, 0};
+static struct value_range find_range(const struct gguf_tensor *t) {
+    struct value_range range = value_range_empty;
     float *value = must_calloc(t->format->block_values, sizeof *value);
     for (size_t at = 0; at < t->bytes; at += t->format->block_bytes) {
         t->format->dequantize(t->data + at, value);
-        for (size_t i = 0; i < t->format->block_values; i++) {
-            if (!isfinite(value[i])) {
-                range.not_finite++;
-                continue;
-            }
-            range.least = value[i] < range.least ? value[i] : range.least;
-            range.most = value[i] > range.most ? value[i] : range.most;
-        }
+        value_range_add(&range, value, t->format->block_values);
     }
     free(value);
     return range;
@@ -163,9 +150,9 @@ static void print_tensor(const struct gguf_tensor *t, int width) {
         printf("%13s  %13s  no decoder\n", "-", "-");
         return;
     }
-    struct range range = find_range(t);
-    if (range.least <= range.most)
-        printf("%13.6g  %13.6g  ", range.least, range.most);
+    struct value_range range = find_range(t);
+    if (range.least <= range.largest)
+        printf("%13.6g  %13.6g  ", range.least, range.largest);
     else
         printf("%13s  %13s  ", "-", "-");
     if (range.not_finite > 0)

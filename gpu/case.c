@@ -90,8 +90,9 @@ void case_list_free(struct case_list *list) {
     }
     for (size_t i = 0; i < list->files_count; i++) {
         struct case_files *f = list->files[i];
-        char *const owned[] = {f->name,        f->weight.path,   f->weight.sha256, f->activation.path, f->activation.sha256,
-                               f->expect.path, f->expect.sha256, (char *)f};
+        char *const owned[] = {
+            f->name,        f->weight.path,   f->weight.sha256, f->activation.path, f->activation.sha256,
+            f->expect.path, f->expect.sha256, (char *)f};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
             free(owned[k]);
     }

@@ -119,7 +119,8 @@ static bool load_kernel(struct loader *l, const struct yaml_doc *doc, const stru
         return yaml_fail(doc, node, 0, l->e, "kernel %s has no contract, so there are no operands to make for it",
                          name);
     if (spec->operands_in_files)
-        return yaml_fail(doc, node, 0, l->e, "kernel %s has its operands in files: `warpproof run %s`", name, spec->path);
+        return yaml_fail(doc, node, 0, l->e, "kernel %s has its operands in files: `warpproof run %s`", name,
+                         spec->path);
     return true;
 }
 

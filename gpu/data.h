@@ -27,8 +27,9 @@ extern const char *const data_class_names[DATA_CLASSES + 1];
 
 struct data_filler {
     const char *format; /* "q4_K", "pad40", "f32"; NULL ends a table */
-    /* bytes = (rows, depth / block_values) blocks, row-major whatever the layout of the format's buffers. depth is a positive multiple of block_values; bytes is
-     * aligned for any type. Nothing but the stream and the sizes may decide a byte. */
+    /* bytes = (rows, depth / block_values) blocks, row-major whatever the layout of the format's buffers. depth is a
+     * positive multiple of block_values; bytes is aligned for any type. Nothing but the stream and the sizes may decide
+     * a byte. */
     void (*fill)(struct random_stream *s, size_t rows, size_t depth, void *bytes);
 };
 extern const struct data_filler data_exact[], data_coded[], data_adv[], data_rand[];

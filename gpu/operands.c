@@ -119,12 +119,11 @@ static bool read_part(const struct operands_request *r, const struct file_part *
     struct error why;
     bool good = open_part(r, p, &f, &why);
     if (good) {
-        good = !data ||
-               (raw_read(&f, data, &why) && raw_has_digest(f.path, data, f.bytes, p->file->sha256, &why));
+        good = !data || (raw_read(&f, data, &why) && raw_has_digest(f.path, data, f.bytes, p->file->sha256, &why));
         raw_close(&f);
     }
-    return good || (p->file->doc ? yaml_fail(p->file->doc, p->file->node, 0, e, "%s", why.text)
-                                 : fail(e, "%s", why.text));
+    return good ||
+           (p->file->doc ? yaml_fail(p->file->doc, p->file->node, 0, e, "%s", why.text) : fail(e, "%s", why.text));
 }
 
 static bool from_files(const struct operands_request *r, struct operands *o, struct error *e) {

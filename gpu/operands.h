@@ -17,9 +17,9 @@ struct operands {
 
 /* An operand in a raw file: its whole buffer, as a kernel takes it. */
 struct operand_file {
-    const char *path;   /* NULL: none */
-    const char *sha256; /* 64 lower-case hex digits, or NULL */
-    const struct yaml_doc *doc;   /* the file that names it, and where: messages get the place; NULL: none */
+    const char *path;           /* NULL: none */
+    const char *sha256;         /* 64 lower-case hex digits, or NULL */
+    const struct yaml_doc *doc; /* the file that names it, and where: messages get the place; NULL: none */
     const struct yaml_node *node;
 };
 
@@ -43,11 +43,11 @@ struct operands_request {
  * take, and on sizes past OPERANDS_MAX_BYTES. */
 bool operands_measure(const struct operands_request *r, struct operands *o, struct error *e);
 
-/* Makes them, or reads them. Weights come from stream 0 of the key and activations from stream 1, so neither depends on the other's
- * size. In class real f32 activations are the strung-together embedding rows, other formats their quantised form.
- * Fails where operands_measure does, on a class without data for a format, on a tensor of another shape or with values
- * that are not finite, and on a file that is no regular file, of another size (the message says which shape or format
- * that size would fit) or of another digest; *o is then empty. */
+/* Makes them, or reads them. Weights come from stream 0 of the key and activations from stream 1, so neither depends on
+ * the other's size. In class real f32 activations are the strung-together embedding rows, other formats their quantised
+ * form. Fails where operands_measure does, on a class without data for a format, on a tensor of another shape or with
+ * values that are not finite, and on a file that is no regular file, of another size (the message says which shape or
+ * format that size would fit) or of another digest; *o is then empty. */
 bool operands_make(const struct operands_request *r, struct operands *o, struct error *e);
 /* DATA_FILE only: sizes as operands_measure, and of the files. Reads none of them. */
 bool operands_check_files(const struct operands_request *r, struct error *e);

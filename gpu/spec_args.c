@@ -80,7 +80,8 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
         if (!yaml_get(r->doc->root, "contract"))
             return yaml_fail(r->doc, format, 0, r->e, "a format needs a contract; a plain buffer has type and count");
         if (type || yaml_get(map, "count"))
-            return yaml_fail(r->doc, map, 0, r->e, "a buffer with a format has no type and no count: the contract says");
+            return yaml_fail(r->doc, map, 0, r->e,
+                             "a buffer with a format has no type and no count: the contract says");
         if (fill && fill->kind != YAML_MAPPING)
             return yaml_fail(r->doc, fill, 0, r->e,
                              "the fill of an operand is {file: PATH}; without one the operand is made, class by class");

@@ -23,7 +23,7 @@ static struct operand weight_of(const struct contract_operands *o, const struct 
 /* lines: the activation's tokens as rows of blocks. */
 static struct operand activation_of(const struct contract_operands *o, const struct activation_format *f,
                                     const uint8_t *lines) {
-    return (struct operand){"token",        "t",         lines, o->nt, o->id / f->block_values * f->block_bytes,
+    return (struct operand){"token",        "t",         lines,         o->nt, o->id / f->block_values * f->block_bytes,
                             f->block_bytes, f->codes_at, f->codes_bytes};
 }
 
