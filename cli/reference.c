@@ -84,7 +84,7 @@ static void print_text(FILE *to, const struct options *o, const struct answer *a
     fprintf(to, o->split ? "  split %s\n" : "\n", o->split);
     fprintf(to, "%s  %zu bytes  sha256 %s\n", printable(shown, sizeof shown, o->out, strlen(o->out)), a->size, sha256);
     if (o->truth)
-        fprintf(to, "truth: the worst cell is %.6g of its bound away\n", a->worst);
+        fprintf(to, "truth: worst |result - truth| is %.6g of the bound\n", a->worst);
 }
 
 /* Every cell within its bound: *worst. Else the exit code after a message. */
