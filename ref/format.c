@@ -4,14 +4,24 @@
 extern const struct block_format format_f32;
 extern const struct block_format format_f16;
 extern const struct block_format format_q8_0;
+extern const struct block_format format_q2_k;
+extern const struct block_format format_q3_k;
 extern const struct block_format format_q4_k;
+extern const struct block_format format_q5_k;
+extern const struct block_format format_q6_k;
+extern const struct block_format format_q8_k;
 
 /* In the order of their GGUF numbers. */
 const struct block_format *const block_formats[] = {
     &format_f32,  /* 0 */
     &format_f16,  /* 1 */
     &format_q8_0, /* 8 */
+    &format_q2_k, /* 10 */
+    &format_q3_k, /* 11 */
     &format_q4_k, /* 12 */
+    &format_q5_k, /* 13 */
+    &format_q6_k, /* 14 */
+    &format_q8_k, /* 15 */
     NULL,
 };
 

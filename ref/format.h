@@ -55,7 +55,7 @@ const struct block_format *format_of_type(uint32_t gguf_type);
 /* All formats, ended by NULL. */
 extern const struct block_format *const block_formats[];
 
-/* sum of code[k] * q[k] over the values of sub-block s, exact: at most 32 * 128 * 128 = 2^19. */
+/* sum of code[k] * q[k] over the values of sub-block s, exact: at most 256 * 128 * 128 = 2^22. */
 int32_t format_dot(const struct block_format *f, const struct block_integers *b, size_t s, const int8_t *q);
 
 #endif
