@@ -128,12 +128,14 @@ static int check_shape(const struct options *o, const struct activation_format *
 
 static int dequantize_file(const struct options *o) {
     const struct block_format *w = format_named(o->format);
-    const struct activation_format *a = w ? NULL : activation_named(o->format);
+    const struct activation_format *a = activation_named(o->format);
     struct raw_file f;
     struct error e;
     size_t nt = 0, id = 0;
     if (!w && !a)
         return usage_error("dequantize", "unknown format '%s' (see warpproof list formats)", o->format);
+    if (a && o->nt) /* q8_K is a format of both */
+        w = NULL;
     if (w && o->nt)
         return usage_error("dequantize", "--nt and --id are for activations; %s is a format of weights", w->name);
     if (!raw_open(o->in, &f, &e))
@@ -144,7 +146,7 @@ static int dequantize_file(const struct options *o) {
     else if (w && f.bytes % w->block_bytes)
         code = usage_error("dequantize", "%s has %zu bytes, no multiple of the %zu of a block of %s", o->in, f.bytes,
                            w->block_bytes, w->name);
-    else if (a)
+    else if (!w)
         code = check_shape(o, a, f.bytes, &nt, &id);
     uint8_t *bytes = code < 0 ? raw_whole(&f, &e) : NULL;
     if (code < 0)
