@@ -2,51 +2,13 @@
 #include "../ref/checked.h"
 #include "../ref/printable.h"
 #include "bind.h"
-#include "case.h"
+#include "case_read.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* A case with what is needed to sort it and to complain about it. */
-struct entry {
-    struct test_case c;
-    size_t kernel;   /* index into list->kernels */
-    size_t sequence; /* number of the case in the order of the files */
-    const struct yaml_doc *doc;
-    const struct yaml_node *node;
-};
-
-struct loader {
-    const char *root, *models;
-    struct case_list *list;
-    struct entry *entries; /* own their ids until they move into the list */
-    size_t entry_count, entry_room;
-    struct yaml_doc **docs;
-    size_t doc_count;
-    struct error *e;
-};
-
-struct numbers {
-    int64_t *values;
-    size_t count;
-};
-
-/* One file, read but not yet multiplied out. */
-struct cases_file {
-    const struct yaml_doc *doc;
-    const struct yaml_node *shapes, *real, *files;
-    size_t *kernels; /* (kernel_count) indices into list->kernels */
-    size_t kernel_count;
-    bool weights, quantisers; /* some kernel has weights; some has none */
-    struct numbers nt, od, id, seeds;
-    bool data[DATA_CLASSES];
-    bool generated; /* `data` is given */
-    struct case_model *model;
-    const char *tensors; /* glob, lives in doc */
-};
 
 /* ---- scalars and lists ---- */
 
@@ -74,9 +36,8 @@ static bool numbers_if(struct loader *l, const struct yaml_doc *doc, const struc
     return yaml_require(doc, mapping, key, what, &node, l->e) && read_numbers(l, doc, node, key, min, out);
 }
 
-/* A plain file name: it cannot lead out of its folder, and prints as it is. */
-static bool read_file_name(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *node, const char *what,
-                           const char **name) {
+bool read_file_name(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *node, const char *what,
+                    const char **name) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
     if (!yaml_string(doc, node, what, name, l->e))
         return false;
@@ -318,9 +279,8 @@ static bool check_shape(struct loader *l, const struct test_case *c, const struc
            yaml_fail(doc, node, 0, l->e, "%s (%s)", why.text, c->id);
 }
 
-/* node: what to complain about. */
-static bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, const struct yaml_node *node,
-                     struct test_case c) {
+bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, const struct yaml_node *node,
+              struct test_case c) {
     if (l->entry_count == CASE_LIMIT)
         return yaml_fail(f->doc, node, 0, l->e, "more than %zu cases", CASE_LIMIT);
     c.spec = l->list->kernels[kernel];
@@ -386,84 +346,6 @@ static bool add_real(struct loader *l, const struct cases_file *f, size_t kernel
                                              .data = DATA_REAL,
                                              .model = f->model}))
                 return false;
-    return true;
-}
-
-/* *path, *sha256 = what a mapping {file: PATH, sha256: HEX} says; the path from the folder of the cases file. */
-static bool read_raw(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *map, const char *what,
-                     char **path, char **sha256) {
-    static const char *const keys[] = {"file", "sha256", NULL};
-    const struct yaml_node *file, *sha = NULL;
-    const char *text = NULL, *slash = strrchr(doc->path, '/');
-    if (!yaml_expect(doc, map, YAML_MAPPING, what, l->e) || !yaml_check_keys(doc, map, what, keys, l->e) ||
-        !yaml_require(doc, map, "file", what, &file, l->e) || !yaml_string(doc, file, what, &text, l->e))
-        return false;
-    if (strchr(text, '\n'))
-        return yaml_fail(doc, file, 0, l->e, "%s: a path stands on one line", what);
-    *path = must_format("%.*s%s", text[0] == '/' || !slash ? 0 : (int)(slash - doc->path + 1), doc->path, text);
-    if (!(sha = yaml_get(map, "sha256")))
-        return true;
-    if (!yaml_string(doc, sha, "sha256", &text, l->e))
-        return false;
-    if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
-        return yaml_fail(doc, sha, 0, l->e, "sha256: not 64 lower-case hex digits");
-    *sha256 = must_strdup(text);
-    return true;
-}
-
-/* One entry of `files`, for each kernel a case. */
-static bool add_entry(struct loader *l, const struct cases_file *f, const struct yaml_node *map) {
-    static const char *const keys[] = {"name", "nt", "od", "id", "weight", "activation", "expect", NULL};
-    const struct yaml_doc *doc = f->doc;
-    const struct yaml_node *name, *activation, *expect = yaml_get(map, "expect");
-    const char *text, *const numbers[] = {"nt", "id", "od"};
-    int64_t shape[3] = {0};
-    if (!yaml_expect(doc, map, YAML_MAPPING, "an entry of files", l->e) ||
-        !yaml_check_keys(doc, map, "an entry of files", keys, l->e) ||
-        !yaml_require(doc, map, "name", "an entry of files", &name, l->e) ||
-        !read_file_name(l, doc, name, "name", &text) ||
-        !yaml_require(doc, map, "activation", "an entry of files", &activation, l->e))
-        return false;
-    if (f->weights && f->quantisers)
-        return yaml_fail(doc, f->files, 0, l->e, "files serve kernels with weights or kernels without, not both");
-    for (size_t i = 0; i < (f->weights ? 3 : 2); i++) {
-        const struct yaml_node *node;
-        if (!yaml_require(doc, map, numbers[i], "an entry of files", &node, l->e) ||
-            !yaml_integer(doc, node, numbers[i], 1, INT32_MAX, &shape[i], l->e))
-            return false;
-    }
-    const struct yaml_node *weight = yaml_get(map, "weight"), *od = yaml_get(map, "od");
-    if (!f->weights && (weight || od))
-        return yaml_fail(doc, weight ? weight : od, 0, l->e, "not used: no kernel here has weights");
-    if (f->weights && !yaml_require(doc, map, "weight", "an entry of files", &weight, l->e))
-        return false;
-    struct case_files *files = must_calloc(1, sizeof *files);
-    l->list->files = must_realloc(l->list->files, l->list->files_count + 1, sizeof *l->list->files);
-    l->list->files[l->list->files_count++] = files;
-    files->name = must_strdup(text);
-    if ((weight && !read_raw(l, doc, weight, "weight", &files->weight.path, &files->weight.sha256)) ||
-        !read_raw(l, doc, activation, "activation", &files->activation.path, &files->activation.sha256) ||
-        (expect && !read_raw(l, doc, expect, "expect", &files->expect.path, &files->expect.sha256)))
-        return false;
-    for (size_t k = 0; k < f->kernel_count; k++)
-        if (!add_case(l, f, f->kernels[k], map,
-                      (struct test_case){.nt = (size_t)shape[0],
-                                         .od = (size_t)shape[2],
-                                         .depth = (size_t)shape[1],
-                                         .data = DATA_FILE,
-                                         .files = files}))
-            return false;
-    return true;
-}
-
-static bool add_files(struct loader *l, const struct cases_file *f) {
-    if (!f->files)
-        return true;
-    if (!f->files->count)
-        return yaml_fail(f->doc, f->files, 0, l->e, "files is empty");
-    for (const struct yaml_node *n = f->files->first; n; n = n->next)
-        if (!add_entry(l, f, n))
-            return false;
     return true;
 }
 

@@ -51,8 +51,6 @@ char *fit_hint(const char *format, bool weight, size_t rows, size_t depth, size_
     const size_t more_rows = size_of(format, rows, depth, &one) ? other(bytes, one / rows) : 0;
     const size_t blocks = size_of(format, rows, block_values, &one) ? other(bytes, one) : 0;
     size_t deep;
-    if (rows != depth && fits(format, depth, rows, bytes))
-        add(&text, "%s = %zu, id = %zu", weight ? "od" : "nt", depth, rows);
     if (more_rows && fits(format, more_rows, depth, bytes))
         add(&text, "%s = %zu", weight ? "od" : "nt", more_rows);
     if (blocks && size_mul(blocks, block_values, &deep) && fits(format, rows, deep, bytes))
