@@ -1,7 +1,18 @@
 /* dequantize, quantize and reference: right bytes for dumped files, one clear line for everything else. */
 #include "../gpu/raw.h"
+#include "../ref/checked.h"
 #include "command_run.h"
 #include "independent/independent.h"
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define GOLDEN "fixtures/golden/llama_q4_k/"
 #define LLAMA                                                                                                          \
@@ -9,14 +20,7 @@
     "q8_1_mmq.bin --nt 128 --od 128 --id 512"
 
 static char *in(const char *name) {
-    return must_format("%s/%s", in_folder, name);
-}
-
-static void put_bytes(const char *name, const void *bytes, size_t size) {
-    char *path = in(name);
-    FILE *f = fopen(path, "wb");
-    cr_assert(f && fwrite(bytes, 1, size, f) == size && !fclose(f), "cannot write %s", path);
-    free(path);
+    return must_format("%s/%s", run_folder, name);
 }
 
 /* The whole file; the caller frees it. */
@@ -47,55 +51,65 @@ static void expect_file(const char *name, const char *want, const char *what) {
     free(path);
 }
 
+static size_t lines(const char *s) {
+    size_t n = 0;
+    for (; *s; s++)
+        n += *s == '\n';
+    return n;
+}
+
 TestSuite(command_reference, .init = make_folder, .fini = remove_folder, .timeout = 120);
 
 /* ---- right bytes ---- */
 
 Test(command_reference, gives_the_bytes_that_an_h200_gave) {
-    expect(run(LLAMA " --truth --out %s/y", in_folder), 0, "truth: worst |result - truth| is 0.3");
+    expect_result(run_command(LLAMA " --truth --out %s/y", run_folder), 0, "truth: worst |result - truth| is 0.3");
     expect_file("y", GOLDEN "y_nosplit_f32.bin", "no split");
-    expect(run(LLAMA " --split stream-k:132 --out %s/y", in_folder), 0, "id 512  split stream-k:132\n");
+    expect_result(run_command(LLAMA " --split stream-k:132 --out %s/y", run_folder), 0, "id 512  split stream-k:132\n");
     expect_file("y", GOLDEN "y_streamk_f32.bin", "stream-k on 132 multiprocessors");
-    expect(run(LLAMA " --split at:256 --out %s/y", in_folder), 0, "65536 bytes  sha256 ");
+    expect_result(run_command(LLAMA " --split at:256 --out %s/y", run_folder), 0, "65536 bytes  sha256 ");
     expect_file("y", GOLDEN "y_streamk_f32.bin", "the cut that stream-k makes here");
     char *path = in("y");
     cr_expect_not(same_bytes(path, GOLDEN "y_nosplit_f32.bin"), "a split changes nothing: the comparison is blind");
     free(path);
-    expect(run("quantize --format q8_1_mmq_ds4 --id 512 " GOLDEN "x_f32.bin --out %s/q", in_folder), 0, "512 blocks");
+    expect_result(run_command("quantize --format q8_1_mmq_ds4 --id 512 " GOLDEN "x_f32.bin --out %s/q", run_folder), 0,
+                  "512 blocks");
     expect_file("q", GOLDEN "q8_1_mmq.bin", "llama.cpp's quantiser");
-    expect(run("reference q8_1_mmq_ds4_quantize --activation " GOLDEN "x_f32.bin --nt 128 --id 512 --out %s/q --truth",
-               in_folder),
-           0, "f32 -> q8_1_mmq_ds4  nt 128  id 512\n");
+    expect_result(run_command("reference q8_1_mmq_ds4_quantize --activation " GOLDEN
+                              "x_f32.bin --nt 128 --id 512 --out %s/q --truth",
+                              run_folder),
+                  0, "f32 -> q8_1_mmq_ds4  nt 128  id 512\n");
     expect_file("q", GOLDEN "q8_1_mmq.bin", "the contract of llama.cpp's quantiser");
 }
 
 Test(command_reference, json_is_one_line) {
-    expect(run(LLAMA " --split at:256 --json --out %s/y", in_folder), 0,
-           "{\"contract\": \"q4_k_q8_1_mmq_ds4\", \"weight\": \"q4_K\", \"activation\": \"q8_1_mmq_ds4\", \"result\": "
-           "\"f32\", \"nt\": 128, \"od\": 128, \"id\": 512, \"split\": \"at:256\", \"bytes\": 65536, \"sha256\": "
-           "\"c9d001296c558585566c11ec7befdccc32f49f7cdfcd0f8be879115f4f03ce8f\", \"approximate\": false}\n");
-    struct result r = run(LLAMA " --truth --json --out %s/y", in_folder);
+    expect_result(
+        run_command(LLAMA " --split at:256 --json --out %s/y", run_folder), 0,
+        "{\"contract\": \"q4_k_q8_1_mmq_ds4\", \"weight\": \"q4_K\", \"activation\": \"q8_1_mmq_ds4\", \"result\": "
+        "\"f32\", \"nt\": 128, \"od\": 128, \"id\": 512, \"split\": \"at:256\", \"bytes\": 65536, \"sha256\": "
+        "\"c9d001296c558585566c11ec7befdccc32f49f7cdfcd0f8be879115f4f03ce8f\", \"approximate\": false}\n");
+    struct result r = run_command(LLAMA " --truth --json --out %s/y", run_folder);
     cr_expect(lines(r.text) == 1 && strstr(r.text, ", \"worst\": 0."), "no worst cell in:\n%s", r.text);
     free(r.text);
     const float x[32] = {-2, 1, [5] = 3};
-    put_bytes("x", x, sizeof x);
-    expect(run("quantize %s/x --format q8_0 --json --out %s/q", in_folder, in_folder), 0,
-           "{\"format\": \"q8_0\", \"blocks\": 1, \"values\": 32, \"bytes\": 34, \"sha256\": \"");
-    expect(run("dequantize %s/x --format f32 --json --out %s/q", in_folder, in_folder), 0,
-           "\"least\": -2, \"largest\": 3, \"not_finite\": 0, \"approximate\": false}\n");
+    put_file("x", x, sizeof x);
+    expect_result(run_command("quantize %s/x --format q8_0 --json --out %s/q", run_folder, run_folder), 0,
+                  "{\"format\": \"q8_0\", \"blocks\": 1, \"values\": 32, \"bytes\": 34, \"sha256\": \"");
+    expect_result(run_command("dequantize %s/x --format f32 --json --out %s/q", run_folder, run_folder), 0,
+                  "\"least\": -2, \"largest\": 3, \"not_finite\": 0, \"approximate\": false}\n");
     const uint32_t odd[2] = {0x7fc00000, 0xff800000};
-    put_bytes("x", odd, sizeof odd);
-    expect(run("dequantize %s/x --format f32 --json --out %s/q", in_folder, in_folder), 0,
-           "\"least\": null, \"largest\": null, \"not_finite\": 2, ");
+    put_file("x", odd, sizeof odd);
+    expect_result(run_command("dequantize %s/x --format f32 --json --out %s/q", run_folder, run_folder), 0,
+                  "\"least\": null, \"largest\": null, \"not_finite\": 2, ");
     /* where the bytes go to standard output, the summary does not */
-    r = run("dequantize %s/x --format f32 --json --out /dev/stdout 2>/dev/null | wc -c", in_folder);
-    expect(r, 0, "8\n");
+    r = run_command("dequantize %s/x --format f32 --json --out /dev/stdout 2>/dev/null | wc -c", run_folder);
+    expect_result(r, 0, "8\n");
 }
 
 Test(command_reference, threads_do_not_change_a_byte) {
     static const char *const threads[] = {"-j 1", "-j 2", "--threads 5"};
     for (size_t i = 0; i < 3; i++) {
-        expect(run(LLAMA " %s --out %s/y", threads[i], in_folder), 0, "sha256");
+        expect_result(run_command(LLAMA " %s --out %s/y", threads[i], run_folder), 0, "sha256");
         expect_file("y", GOLDEN "y_nosplit_f32.bin", threads[i]);
     }
 }
@@ -103,7 +117,8 @@ Test(command_reference, threads_do_not_change_a_byte) {
 Test(command_reference, dequantize_agrees_with_a_second_implementation) {
     size_t blocks, values;
     uint8_t *block = bytes_of(GOLDEN "w_q.bin", &blocks);
-    expect(run("dequantize " GOLDEN "w_q.bin --format q4_K --out %s/w", in_folder), 0, "256 blocks  65536 values");
+    expect_result(run_command("dequantize " GOLDEN "w_q.bin --format q4_K --out %s/w", run_folder), 0,
+                  "256 blocks  65536 values");
     char *path = in("w");
     uint32_t *got = (uint32_t *)(void *)bytes_of(path, &values), want[256] = {0};
     cr_assert_eq(values, 65536 * sizeof *got, "%zu bytes of values", values);
@@ -124,10 +139,12 @@ Test(command_reference, conversions_are_inverse_on_their_own_values) {
         {"q8_0", ""}, {"f16", ""}, {"pad40", "--nt 128 --id 512"}, {"pad40_t", "--nt 128 --id 512"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *f = cases[i][0];
-        expect(run("quantize " GOLDEN "x_f32.bin --format %s --id 512 --out %s/a", f, in_folder), 0, f);
-        expect(run("dequantize %s/a --format %s %s --out %s/x", in_folder, f, cases[i][1], in_folder), 0, f);
-        expect(run("quantize %s/x --format %s --id 512 --out %s/b", in_folder, f, in_folder), 0, f);
-        expect(run("dequantize %s/b --format %s %s --out %s/x2", in_folder, f, cases[i][1], in_folder), 0, f);
+        expect_result(run_command("quantize " GOLDEN "x_f32.bin --format %s --id 512 --out %s/a", f, run_folder), 0, f);
+        expect_result(run_command("dequantize %s/a --format %s %s --out %s/x", run_folder, f, cases[i][1], run_folder),
+                      0, f);
+        expect_result(run_command("quantize %s/x --format %s --id 512 --out %s/b", run_folder, f, run_folder), 0, f);
+        expect_result(run_command("dequantize %s/b --format %s %s --out %s/x2", run_folder, f, cases[i][1], run_folder),
+                      0, f);
         char *x = in("x");
         expect_file("x2", x, f);
         free(x);
@@ -151,21 +168,23 @@ Test(command_reference, a_tensor_of_a_gguf_file_is_its_blocks) {
         blocks[i] = (uint8_t)(37 * i + 1);
     blocks[1] = blocks[35] = 0x30; /* finite scales */
     const size_t size = tiny_model(model, blocks);
-    put_bytes("m.gguf", model, size);
-    put_bytes("b.bin", blocks, sizeof blocks);
-    expect(run("dequantize %s/m.gguf --tensor w --out %s/t", in_folder, in_folder), 0, "q8_0  2 blocks  64 values");
-    expect(run("dequantize %s/b.bin --format q8_0 --out %s/f", in_folder, in_folder), 0, "finite");
+    put_file("m.gguf", model, size);
+    put_file("b.bin", blocks, sizeof blocks);
+    expect_result(run_command("dequantize %s/m.gguf --tensor w --out %s/t", run_folder, run_folder), 0,
+                  "q8_0  2 blocks  64 values");
+    expect_result(run_command("dequantize %s/b.bin --format q8_0 --out %s/f", run_folder, run_folder), 0, "finite");
     char *f = in("f");
     expect_file("t", f, "tensor and blocks");
     free(f);
-    expect(run("dequantize %s/m.gguf --tensor v --out %s/t", in_folder, in_folder), 2, "there is no tensor 'v'");
-    expect(run("dequantize %s/m.gguf --tensor w --nt 1 --id 32 --out %s/t", in_folder, in_folder), 2,
-           "a tensor has its own shape");
+    expect_result(run_command("dequantize %s/m.gguf --tensor v --out %s/t", run_folder, run_folder), 2,
+                  "there is no tensor 'v'");
+    expect_result(run_command("dequantize %s/m.gguf --tensor w --nt 1 --id 32 --out %s/t", run_folder, run_folder), 2,
+                  "a tensor has its own shape");
     for (size_t cut = 0; cut < size; cut++) { /* hostile: every shortening */
-        put_bytes("m.gguf", model, cut);
-        struct result r = run("dequantize %s/m.gguf --tensor w --out %s/never", in_folder, in_folder);
+        put_file("m.gguf", model, cut);
+        struct result r = run_command("dequantize %s/m.gguf --tensor w --out %s/never", run_folder, run_folder);
         cr_expect(lines(r.text) == 1, "cut at %zu:\n%s", cut, r.text);
-        expect(r, 2, "m.gguf: ");
+        expect_result(r, 2, "m.gguf: ");
     }
     char *never = in("never");
     cr_expect(access(never, F_OK) != 0, "a refused model made a file");
@@ -253,10 +272,10 @@ static const struct {
 
 Test(command_reference, what_is_wrong_is_one_clear_line_and_no_file) {
     const float x[64] = {1};
-    put_bytes("x.f32", x, sizeof x);
-    put_bytes("x.odd", x, 63);
-    put_bytes("empty", x, 0);
-    put_bytes("kept", "old", 3);
+    put_file("x.f32", x, sizeof x);
+    put_file("x.odd", x, 63);
+    put_file("empty", x, 0);
+    put_file("kept", "old", 3);
     char *kept = in("kept"), *link = in("link"), *fifo = in("fifo"), *target = in("x.f32");
     cr_assert(!chmod(kept, 0400) && !symlink(target, link) && !mkfifo(fifo, 0600), "the folder cannot be made");
     const size_t files = files_in_folder();
@@ -265,12 +284,12 @@ Test(command_reference, what_is_wrong_is_one_clear_line_and_no_file) {
         for (const char *s = refused[i].arguments; *s;) {
             const bool folder = !strncmp(s, "%1$s", 4);
             char *longer =
-                must_format("%s%.*s", arguments, folder ? (int)strlen(in_folder) : 1, folder ? in_folder : s);
+                must_format("%s%.*s", arguments, folder ? (int)strlen(run_folder) : 1, folder ? run_folder : s);
             free(arguments);
             arguments = longer;
             s += folder ? 4 : 1;
         }
-        struct result r = run("%s", arguments);
+        struct result r = run_command("%s", arguments);
         cr_expect(lines(r.text) == 1 || strstr(refused[i].says, "there are"), "%s says:\n%s", arguments, r.text);
         cr_expect(r.code == 2 && strstr(r.text, refused[i].says), "%s: exit %d, want 2 and \"%s\" in:\n%s", arguments,
                   r.code, refused[i].says, r.text);
@@ -291,35 +310,41 @@ Test(command_reference, what_is_wrong_is_one_clear_line_and_no_file) {
 Test(command_reference, usage) {
     static const char *const commands[] = {"dequantize", "quantize", "reference"};
     for (size_t i = 0; i < 3; i++) {
-        expect(run("%s --help", commands[i]), 0, "usage: warpproof ");
-        expect(run("%s --nosuch", commands[i]), 2, "unknown or ambiguous option '--nosuch'");
-        expect(run("%s -Z", commands[i]), 2, "unknown option '-Z'");
-        expect(run("%s --json=3", commands[i]), 2, "option '--json=3' takes no value");
-        expect(run("%s --out", commands[i]), 2, "option '--out' needs a value");
-        expect(run("%s --help >/dev/full", commands[i]), 2, "cannot write the output: No space left on device\n");
+        expect_result(run_command("%s --help", commands[i]), 0, "usage: warpproof ");
+        expect_result(run_command("%s --nosuch", commands[i]), 2, "unknown or ambiguous option '--nosuch'");
+        expect_result(run_command("%s -Z", commands[i]), 2, "unknown option '-Z'");
+        expect_result(run_command("%s --json=3", commands[i]), 2, "option '--json=3' takes no value");
+        expect_result(run_command("%s --out", commands[i]), 2, "option '--out' needs a value");
+        expect_result(run_command("%s --help >/dev/full", commands[i]), 2,
+                      "cannot write the output: No space left on device\n");
     }
-    expect(run("reference --list"), 0, "q4_k_q8_1_mmq_ds4 ");
-    expect(run("list contracts"), 0, "; splits\n");
-    expect(run("list formats"), 0, "both ways, own layout\n");
+    expect_result(run_command("reference --list"), 0, "q4_k_q8_1_mmq_ds4 ");
+    expect_result(run_command("list contracts"), 0, "; splits\n");
+    expect_result(run_command("list formats"), 0, "both ways, own layout\n");
 }
 
 /* An old file stays, and no half of a new one, whatever ends the run and whenever. */
 Test(command_reference, a_run_that_is_ended_leaves_no_half_of_a_file) {
     enum { VALUES = 1 << 22 };
     float *x = must_calloc(VALUES, sizeof *x);
-    put_bytes("x", x, VALUES * sizeof *x);
+    put_file("x", x, VALUES * sizeof *x);
     free(x);
-    put_bytes("o", "old", 3);
-    before = "ulimit -f 1024;";
-    expect(run("dequantize %s/x --format f32 --out %s/o", in_folder, in_folder), 2, "cannot write: File too large");
-    before = "";
-    expect_text("o", "old");
-    cr_expect_eq(files_in_folder(), 2, "a temporary was left behind");
+    put_file("o", "old", 3);
     char *in_path = in("x"), *out_path = in("o");
-    const int unnamed = open(in_folder, O_TMPFILE | O_WRONLY, 0600); /* where there is no such thing, KILL leaves one */
+    run_before = "ulimit -f 1024;";
+    expect_result(run_command("dequantize %s/x --format f32 --out %s/o", run_folder, run_folder), 2,
+                  "cannot write: File too large");
+    run_before = "";
+    size_t n;
+    uint8_t *old = bytes_of(out_path, &n);
+    cr_expect(n == 3 && !memcmp(old, "old", 3), "the old file is gone: %zu bytes", n);
+    free(old);
+    cr_expect_eq(files_in_folder(), 2, "a temporary was left behind");
+    const int unnamed =
+        open(run_folder, O_TMPFILE | O_WRONLY, 0600); /* where there is no such thing, KILL leaves one */
     size_t killed = 0;
     for (int i = 0; i < 24; i++) {
-        put_bytes("o", "old", 3);
+        put_file("o", "old", 3);
         const pid_t pid = fork();
         cr_assert(pid >= 0, "no process");
         if (!pid) {
@@ -327,13 +352,13 @@ Test(command_reference, a_run_that_is_ended_leaves_no_half_of_a_file) {
             dup2(null, STDIN_FILENO);
             dup2(null, STDOUT_FILENO);
             dup2(null, STDERR_FILENO);
-            execl(binary(), binary(), "dequantize", in_path, "--format", "f32", "--out", out_path, (char *)NULL);
+            execl(command_binary(), command_binary(), "dequantize", in_path, "--format", "f32", "--out", out_path,
+                  (char *)NULL);
             _exit(99);
         }
         usleep((unsigned)(i * 3000));
         int status;
         cr_assert(!kill(pid, unnamed >= 0 ? SIGKILL : SIGTERM) && waitpid(pid, &status, 0) == pid, "the run is lost");
-        size_t n;
         uint8_t *bytes = bytes_of(out_path, &n);
         const bool old = n == 3 && !memcmp(bytes, "old", 3);
         cr_expect(old || n == VALUES * sizeof *x, "ended after %d ms: %zu bytes", 3 * i, n);

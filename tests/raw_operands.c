@@ -2,15 +2,23 @@
 #include "../gpu/bind.h"
 #include "../gpu/fit.h"
 #include "../gpu/raw.h"
+#include "../ref/checked.h"
 #include "command_run.h"
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SHA256_OF_ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-static void put_bytes(const char *name, const void *bytes, size_t size) {
-    char *path = must_format("%s/%s", in_folder, name);
-    FILE *f = fopen(path, "wb");
-    cr_assert(f && fwrite(bytes, 1, size, f) == size && !fclose(f), "cannot write %s", path);
-    free(path);
+static void put_text(const char *name, const char *text) {
+    put_file(name, text, strlen(text));
 }
 
 TestSuite(raw_operands, .init = make_folder, .fini = remove_folder, .timeout = 60);
@@ -44,9 +52,9 @@ Test(raw_operands, a_size_that_is_not_expected_is_explained) {
 
 Test(raw_operands, files_are_held_to_size_and_digest) {
     float x[64] = {1, -1};
-    put_bytes("x", x, sizeof x);
-    put_bytes("abc", "abc", 3);
-    char *path = must_format("%s/x", in_folder), *abc = must_format("%s/abc", in_folder), hex[65];
+    put_file("x", x, sizeof x);
+    put_file("abc", "abc", 3);
+    char *path = must_format("%s/x", run_folder), *abc = must_format("%s/abc", run_folder), hex[65];
     cr_expect(sha256_hex("abc", 3, hex) && !strcmp(hex, SHA256_OF_ABC), "sha256 of abc: %s", hex);
     struct operands_request r = {.contract = contract_named("pad40_quantize"),
                                  .nt = 2,
@@ -90,32 +98,35 @@ static void put_quantiser_files(void) {
         x[i] = (float)(i * 37 % 101 - 50) / 7;
     const struct contract_operands o = {.activation = x, .nt = 3, .id = 64};
     contract_named("pad40_quantize")->evaluate(&o, right);
-    put_bytes("x", x, sizeof x);
-    put_bytes("y", right, sizeof right);
+    put_file("x", x, sizeof x);
+    put_file("y", right, sizeof right);
 }
 
 Test(raw_operands, a_launch_on_files_is_one_case) {
     put_quantiser_files();
-    put("k.yaml", QUANTISER("  - {in: activation, format: f32, fill: {file: x}}\n  - {out: result, format: pad40}\n"));
-    expect(run("run %s/k.yaml", in_folder), 0, "PASS f32/pad40/quantize_pad40/nt3.id64/file/s1\n1 passed, 0 failed");
-    expect(run("run %s/k.yaml --data rand", in_folder), 2, "--data: the operands are in files");
-    struct result r = run("run %s/k.yaml --set nt=4", in_folder);
+    put_text("k.yaml",
+             QUANTISER("  - {in: activation, format: f32, fill: {file: x}}\n  - {out: result, format: pad40}\n"));
+    expect_result(run_command("run %s/k.yaml", run_folder), 0,
+                  "PASS f32/pad40/quantize_pad40/nt3.id64/file/s1\n1 passed, 0 failed");
+    expect_result(run_command("run %s/k.yaml --data rand", run_folder), 2, "--data: the operands are in files");
+    struct result r = run_command("run %s/k.yaml --set nt=4", run_folder);
     cr_expect(strstr(r.text, "k.yaml:7:5: ") && strstr(r.text, "  - {in: activation, format: f32"), "no place in:\n%s",
               r.text);
-    expect(r, 2, "x has 768 bytes, the activation of nt = 4, id = 64 in f32 has 1024; its size is that of nt = 3");
-    put("k.yaml", QUANTISER("  - {in: activation, format: f32, fill: {file: x, sha256: " SHA256_OF_ABC "}}\n"
-                            "  - {out: result, format: pad40}\n"));
-    expect(run("run %s/k.yaml", in_folder), 2, ", expected " SHA256_OF_ABC);
+    expect_result(r, 2,
+                  "x has 768 bytes, the activation of nt = 4, id = 64 in f32 has 1024; its size is that of nt = 3");
+    put_text("k.yaml", QUANTISER("  - {in: activation, format: f32, fill: {file: x, sha256: " SHA256_OF_ABC "}}\n"
+                                 "  - {out: result, format: pad40}\n"));
+    expect_result(run_command("run %s/k.yaml", run_folder), 2, ", expected " SHA256_OF_ABC);
 }
 
 Test(raw_operands, contract_and_expected_file_must_agree) {
     put_quantiser_files();
-    put("k.yaml", QUANTISER("  - {in: activation, format: f32, fill: {file: x}}\n"
-                            "  - {out: result, format: pad40, expect: y}\n"));
-    expect(run("run %s/k.yaml", in_folder), 0, "/file/s1\n1 passed");
+    put_text("k.yaml", QUANTISER("  - {in: activation, format: f32, fill: {file: x}}\n"
+                                 "  - {out: result, format: pad40, expect: y}\n"));
+    expect_result(run_command("run %s/k.yaml", run_folder), 0, "/file/s1\n1 passed");
     right[40 * 3 + 5] ^= 1; /* token 1, its second block */
-    put_bytes("y", right, sizeof right);
-    struct result r = run("run %s/k.yaml", in_folder);
+    put_file("y", right, sizeof right);
+    struct result r = run_command("run %s/k.yaml", run_folder);
     static const char *const says[] = {
         "INPUT f32/pad40/quantize_pad40/nt3.id64/file/s1\n",
         "contract pad40_quantize and the expected file disagree in 1 of 60 cells, so neither says what is right",
@@ -123,9 +134,9 @@ Test(raw_operands, contract_and_expected_file_must_agree) {
         "  kernel  has the contract's bits in every cell\n", "the file was made of other operands"};
     for (size_t i = 0; i < sizeof says / sizeof *says; i++)
         cr_expect(strstr(r.text, says[i]), "no \"%s\" in:\n%s", says[i], r.text);
-    expect(r, 2, "0 passed, 1 failed");
-    put_bytes("y", right, sizeof right - 1);
-    expect(run("run %s/k.yaml", in_folder), 2, "y has 239 bytes, the buffer has 240");
+    expect_result(r, 2, "0 passed, 1 failed");
+    put_file("y", right, sizeof right - 1);
+    expect_result(run_command("run %s/k.yaml", run_folder), 2, "y has 239 bytes, the buffer has 240");
 }
 
 /* A faulty kernel on files is red as on made operands; and one that gives the file's bits is told so. */
@@ -137,8 +148,8 @@ Test(raw_operands, a_wrong_kernel_on_files_is_red) {
     struct operands o;
     struct error e;
     cr_assert(operands_make(&q, &o, &e), "%s", e.text);
-    put_bytes("w", o.weight, o.weight_bytes);
-    put_bytes("x", o.activation, o.activation_bytes);
+    put_file("w", o.weight, o.weight_bytes);
+    put_file("x", o.activation, o.activation_bytes);
     operands_free(&o);
     static const char form[] = "kernel: mmq_wide_ldb_kd8\nptx: %s/fixtures/ptx/%s.ptx\ncontract: q4_k_pad40_two_term\n"
                                "split: none\nshape: {nt: 3, od: 40, id: 512}\n"
@@ -147,11 +158,12 @@ Test(raw_operands, a_wrong_kernel_on_files_is_red) {
                                "  - {in: activation, format: pad40, fill: {file: x}}\n"
                                "  - {out: result, type: f32%s}\n  - {i32: nt}\n  - {i32: od}\n  - {i32: id}\n";
     char *text = must_format(form, here, "mmq_wide_ldb", "");
-    put("k.yaml", text);
+    put_text("k.yaml", text);
     free(text);
-    expect(run("run %s/k.yaml", in_folder), 0, "PASS q4_K/pad40/mmq_wide_ldb_kd8/nt3.od40.id512/file/s1\n");
+    expect_result(run_command("run %s/k.yaml", run_folder), 0,
+                  "PASS q4_K/pad40/mmq_wide_ldb_kd8/nt3.od40.id512/file/s1\n");
     text = must_format(form, here, "plants/warp_offset_dropped", "");
-    put("k.yaml", text);
+    put_text("k.yaml", text);
     free(text);
-    expect(run("run %s/k.yaml", in_folder), 1, "every row >= 16; rows 0..15 right");
+    expect_result(run_command("run %s/k.yaml", run_folder), 1, "every row >= 16; rows 0..15 right");
 }
