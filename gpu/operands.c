@@ -65,28 +65,12 @@ static bool real_activation(const struct operands_request *r, struct operands *o
     return good;
 }
 
-/* Fillers make rows of blocks; a format with a layout of its own has them put in their places. */
-static bool generated_activation(const struct operands_request *r, struct operands *o, struct error *e) {
-    struct random_stream s = random_open(r->key, ACTIVATION_STREAM);
-    const struct activation_format *f = activation_named(r->contract->activation);
-    if (!f || !f->put)
-        return data_fill(r->data, r->contract->activation, &s, r->nt, r->id, o->activation, e);
-    const size_t blocks = r->id / f->block_values; /* a token; the buffer has room for all of them */
-    uint8_t *rows = room(r->nt * blocks * f->block_bytes, e);
-    const bool good = rows && data_fill(r->data, f->name, &s, r->nt, r->id, rows, e);
-    memset(o->activation, 0, o->activation_bytes);
-    for (size_t t = 0; t < r->nt && good; t++)
-        for (size_t b = 0; b < blocks; b++)
-            f->put(o->activation, r->nt, r->id, t, b, rows + (t * blocks + b) * f->block_bytes);
-    free(rows);
-    return good;
-}
-
 static bool generated(const struct operands_request *r, struct operands *o, struct error *e) {
     struct random_stream weight = random_open(r->key, WEIGHT_STREAM);
+    struct random_stream activation = random_open(r->key, ACTIVATION_STREAM);
     const struct contract *c = r->contract;
     return (!c->weight || data_fill(r->data, c->weight, &weight, r->od, r->id, o->weight, e)) &&
-           generated_activation(r, o, e);
+           data_fill(r->data, c->activation, &activation, r->nt, r->id, o->activation, e);
 }
 
 /* One of the files of a request. */

@@ -59,6 +59,31 @@ Test(layout, a_byte_of_a_result_is_traced_to_its_token_and_block) {
     cr_expect_eq(padding, (64 - NT) * 2 * 9, "%zu words of padding", padding);
 }
 
+Test(layout, operands_have_the_size_and_the_blocks_of_their_layout) {
+    static const char *const contracts[] = {"q4_k_q8_1_mmq_ds4", "q6_k_q8_1_mmq_d4", "q8_0_q8_1_mmq_d4"};
+    for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)
+        for (enum data_class k = DATA_EXACT; k < DATA_REAL; k++) {
+            const struct operands_request r = {
+                .contract = contract_named(contracts[i]), .nt = NT, .od = OD, .id = ID, .data = k, .key = 1};
+            struct operands o;
+            struct error e = {""};
+            cr_assert(r.contract && operands_make(&r, &o, &e), "%s: %s", contracts[i], e.text);
+            const struct activation_format *f = activation_named(r.contract->activation);
+            size_t bytes, differ = 0;
+            cr_expect(activation_bytes(f, NT, ID, &bytes) && o.activation_bytes == bytes, "%zu bytes",
+                      o.activation_bytes);
+            for (size_t t = 1; t < NT; t++) {
+                uint8_t a[ACTIVATION_MOST_BYTES], b[ACTIVATION_MOST_BYTES];
+                activation_get(f, o.activation, NT, ID, t, 0, a);
+                activation_get(f, o.activation, NT, ID, t - 1, 0, b);
+                differ += memcmp(a, b, f->block_bytes) != 0;
+            }
+            cr_expect(differ >= NT / 2, "%s %s: only %zu tokens differ from the one before", contracts[i],
+                      data_class_names[k], differ);
+            operands_free(&o);
+        }
+}
+
 /* ---- the probe ---- */
 
 static void fill(struct random_stream *s, const struct block_format *w, uint8_t *weight) {
