@@ -28,9 +28,8 @@ extern const char *const data_class_names[DATA_CLASSES + 1];
 
 struct data_filler {
     const char *format; /* "q4_K", "pad40", "f32"; NULL ends a table */
-    /* bytes = (rows, depth / block_values) blocks, row-major. depth is a
-     * positive multiple of block_values; bytes is aligned for any type. Nothing but the stream and the sizes may decide
-     * a byte. */
+    /* bytes = (rows, depth / block_values) blocks, row-major. depth is a positive multiple of block_values; bytes is
+     * aligned for any type. Nothing but the stream and the sizes may decide a byte. */
     void (*fill)(struct random_stream *s, size_t rows, size_t depth, void *bytes);
 };
 extern const struct data_filler data_exact[], data_coded[], data_adv[], data_rand[];
@@ -38,9 +37,9 @@ extern const struct data_filler data_exact[], data_coded[], data_adv[], data_ran
 /* Values and bytes of a block of a weight or activation format; fails on a format that ref/ does not know. */
 bool data_block(const char *format, size_t *block_values, size_t *block_bytes, struct error *e);
 
-/* Fills a buffer of (rows, depth) values of a format, in its layout, with data of a generated class (before DATA_REAL).
- * Fails when the class has no filler for the format, when depth is not a positive multiple of its block, and past the
- * depth that the class serves (DATA_EXACT_DEPTH). */
+/* Fills a buffer of (rows, depth) values of a format, in its layout, with data of a generated class (before
+ * DATA_REAL). Fails when the class has no filler for the format, when depth is not a positive multiple of its block,
+ * and past the depth that the class serves (DATA_EXACT_DEPTH). */
 bool data_fill(enum data_class c, const char *format, struct random_stream *s, size_t rows, size_t depth, void *bytes,
                struct error *e);
 
