@@ -85,8 +85,8 @@ void list_contracts(FILE *out) {
         const struct contract *c = contracts[i];
         char *formats = must_format("%s%s%s -> %s", c->weight != NULL ? c->weight : "", c->weight != NULL ? " x " : "",
                                     c->activation, c->result);
-        fprintf(out, "%-26s %-30s depth a multiple of %zu%s\n", c->name, formats, c->depth_multiple,
-                c->splits ? "; splits" : "");
+        fprintf(out, "%-26s %-30s depth a multiple of %zu%s%s\n", c->name, formats, c->depth_multiple,
+                c->splits ? "; splits" : "", c->rcp_table ? "; needs the measured reciprocal" : "");
         free(formats);
     }
 }
