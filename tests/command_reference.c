@@ -307,6 +307,43 @@ Test(command_reference, what_is_wrong_is_one_clear_line_and_no_file) {
     free(target);
 }
 
+/* Without the measured reciprocal some bits are a guess, and that is said; a table that is no table is refused. */
+Test(command_reference, what_is_approximate_is_called_so) {
+    static const char *const folders[] = {"gpu", "gpu/kernels", "fixtures", "fixtures/golden"};
+    for (size_t i = 0; i < 4; i++) {
+        char *path = in(folders[i]);
+        cr_assert(!mkdir(path, 0700), "cannot make %s", path);
+        free(path);
+    }
+    char *root = must_format("WARPPROOF_ROOT=%s", run_folder);
+    run_before = root;
+    static const char *const commands[] = {"quantize " GOLDEN "x_f32.bin --format q8_1_mmq_ds4 --id 512",
+                                           "reference q8_1_mmq_ds4_quantize --activation " GOLDEN
+                                           "x_f32.bin --nt 128 --id 512"};
+    for (size_t i = 0; i < 2; i++) {
+        char *arguments = must_format("%s --json --out %s/q", commands[i], run_folder);
+        run_before = root;
+        struct result r = run_command("%s", arguments);
+        cr_expect(strstr(r.text, "\"approximate\": true"), "JSON: %s", r.text);
+        expect_result(r, 0, " is approximate here: its bits need fixtures/golden/rcp_approx_sm90.bin.zz");
+        run_before = "";
+        r = run_command("%s", arguments);
+        cr_expect(lines(r.text) == 1, "more than JSON: %s", r.text);
+        expect_result(r, 0, "\"approximate\": false");
+        free(arguments);
+    }
+    run_before = root;
+    expect_result(run_command("quantize " GOLDEN "x_f32.bin --format pad40 --id 512 --json --out %s/q", run_folder), 0,
+                  "\"approximate\": false");
+    put_file("fixtures/golden/rcp_approx_sm90.bin.zz", "junk", 4);
+    for (size_t i = 0; i < 2; i++) {
+        char *arguments = must_format("%s --json --out %s/q", commands[i], run_folder);
+        expect_result(run_command("%s", arguments), 2, "rcp_approx_sm90.bin.zz");
+        free(arguments);
+    }
+    free(root);
+}
+
 Test(command_reference, usage) {
     static const char *const commands[] = {"dequantize", "quantize", "reference"};
     for (size_t i = 0; i < 3; i++) {
