@@ -5,6 +5,7 @@
 BUILD := build
 SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
+BENCH := $(sort $(wildcard tests/bench/*.c))
 
 CC := gcc
 # Bits are the product: no contraction, no fast-math, and no -march, so that every machine computes the same.
@@ -36,7 +37,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test asan lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test asan bench-ref lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -45,9 +46,9 @@ objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
 help: ## this list
 	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, test and asan: make gate ARGS='-j 1 q4_K/*'"
+	@echo "  ARGS='...' is handed to the command of gate, test, asan and bench-ref: make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
 
@@ -60,6 +61,9 @@ test: build $(BUILD)/tests ## every test; the last line counts them
 
 asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the address and undefined-behaviour sanitisers
 	@WARPPROOF=$(BUILD)/asan/warpproof $(BUILD)/asan/tests $(ARGS)
+
+bench-ref: $(BUILD)/bench-ref ## how fast the reference is, contract by contract; a measurement, never a test
+	@$(BUILD)/bench-ref $(ARGS)
 
 lint: ## includes point one way, format, static analysis
 	@ci/setup build test lint
@@ -97,6 +101,10 @@ $(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
+$(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(BENCH))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $$(call objects,$(1)/obj,$(TESTS)): | setup-test
 
 $(1)/obj/%.o: %.c Makefile | setup-build
@@ -111,7 +119,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))
