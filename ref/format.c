@@ -3,6 +3,10 @@
 
 extern const struct block_format format_f32;
 extern const struct block_format format_f16;
+extern const struct block_format format_q4_0;
+extern const struct block_format format_q4_1;
+extern const struct block_format format_q5_0;
+extern const struct block_format format_q5_1;
 extern const struct block_format format_q8_0;
 extern const struct block_format format_q2_k;
 extern const struct block_format format_q3_k;
@@ -10,18 +14,30 @@ extern const struct block_format format_q4_k;
 extern const struct block_format format_q5_k;
 extern const struct block_format format_q6_k;
 extern const struct block_format format_q8_k;
+extern const struct block_format format_iq4_nl;
+extern const struct block_format format_iq4_xs;
+extern const struct block_format format_bf16;
+extern const struct block_format format_mxfp4;
 
 /* In the order of their GGUF numbers. */
 const struct block_format *const block_formats[] = {
-    &format_f32,  /* 0 */
-    &format_f16,  /* 1 */
-    &format_q8_0, /* 8 */
-    &format_q2_k, /* 10 */
-    &format_q3_k, /* 11 */
-    &format_q4_k, /* 12 */
-    &format_q5_k, /* 13 */
-    &format_q6_k, /* 14 */
-    &format_q8_k, /* 15 */
+    &format_f32,    /* 0 */
+    &format_f16,    /* 1 */
+    &format_q4_0,   /* 2 */
+    &format_q4_1,   /* 3 */
+    &format_q5_0,   /* 6 */
+    &format_q5_1,   /* 7 */
+    &format_q8_0,   /* 8 */
+    &format_q2_k,   /* 10 */
+    &format_q3_k,   /* 11 */
+    &format_q4_k,   /* 12 */
+    &format_q5_k,   /* 13 */
+    &format_q6_k,   /* 14 */
+    &format_q8_k,   /* 15 */
+    &format_iq4_nl, /* 20 */
+    &format_iq4_xs, /* 23 */
+    &format_bf16,   /* 30 */
+    &format_mxfp4,  /* 39 */
     NULL,
 };
 

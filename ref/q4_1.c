@@ -1,0 +1,107 @@
+/* q4_1: 32 values in 20 bytes, x = d * n + m, with d and m binary16 and n = 0 .. 15.
+ * Source: ggml, `block_q4_1` of ggml-common.h, `dequantize_row_q4_1` and `quantize_row_q4_1_ref` of ggml-quants.c,
+ * bit for bit on finite values.
+ *
+ * Quantised:  min, max = the first of the least and of the largest x ; d = rn(rn(max - min) / 15) ;
+ *             id = rn(1 / d), 0 if d = 0 ; n = rn(rn(rn(x - min) * id) + 0.5) cut to an integer, at most 15 ; stored
+ *             f16(d) and f16(min). All f32, nearest even, never fused.
+ * Outside it: where ggml converts what is no integer (undefined in C), n is 0 for a NaN and else the end of its range.
+ *             That is NaN or infinite input, max - min beyond f32, and max - min below 15 * 2^-128, where 1 / d is
+ *             infinite and the stored d is 0. NaN takes no part in min and max; a block of NaN alone is all zeros.
+ *             d and |min| >= 65520 are stored as infinity, as in ggml.
+ * As integers: dmin = -m, and every minimum is 1. The field dmin of the table is where m lies; its sign is m's. */
+#include "format.h"
+#include "half.h"
+#include "nibbles.h"
+#include <assert.h>
+#include <float.h>
+#include <string.h>
+
+enum { VALUES = NIBBLES_VALUES, MOST = 15 };
+
+struct block_q4_1 {
+    uint16_t d, m;
+    uint8_t qs[NIBBLES_BYTES];
+};
+static_assert(sizeof(struct block_q4_1) == 20, "q4_1 block is 20 bytes");
+static_assert(offsetof(struct block_q4_1, m) == 2, "q4_1 minimum");
+static_assert(offsetof(struct block_q4_1, qs) == 4, "q4_1 nibbles");
+
+static void codes(const struct block_q4_1 *b, uint8_t n[VALUES]) {
+    nibbles_get(b->qs, n);
+}
+
+static void set_codes(struct block_q4_1 *b, const uint8_t n[VALUES]) {
+    nibbles_set(n, b->qs);
+}
+
+/* out = rn(d * n + m): the product is exact in f32 (11 + 4 bits), so the sum is the only rounding. */
+static void dequantize(const void *block, float *out) {
+    struct block_q4_1 b;
+    memcpy(&b, block, sizeof b);
+    uint8_t n[VALUES];
+    codes(&b, n);
+    float d = half_to_float(b.d), m = half_to_float(b.m);
+    for (int k = 0; k < VALUES; k++) {
+        float product = d * (float)n[k];
+        out[k] = product + m;
+    }
+}
+
+static void quantize(const float *in, void *block) {
+    float min = FLT_MAX, max = -FLT_MAX;
+    for (int k = 0; k < VALUES; k++) {
+        min = in[k] < min ? in[k] : min;
+        max = in[k] > max ? in[k] : max;
+    }
+    if (min > max) /* nothing but NaN */
+        min = max = 0;
+    float range = max - min, d = range / (float)MOST, id = d != 0 ? 1.0f / d : 0.0f;
+    struct block_q4_1 b = {.d = half_from_float(d), .m = half_from_float(min)};
+    uint8_t n[VALUES];
+    for (int k = 0; k < VALUES; k++) {
+        float above = in[k] - min, scaled = above * id;
+        n[k] = truncated_code(scaled + 0.5f, MOST, 0);
+    }
+    set_codes(&b, n);
+    memcpy(block, &b, sizeof b);
+}
+
+static void unpack(const void *block, struct block_integers *out) {
+    struct block_q4_1 b;
+    memcpy(&b, block, sizeof b);
+    uint8_t n[VALUES];
+    codes(&b, n);
+    *out = (struct block_integers){.d = half_to_float(b.d), .dmin = -half_to_float(b.m), .scale = {1}, .min = {1}};
+    for (int k = 0; k < VALUES; k++)
+        out->code[k] = (int8_t)n[k];
+}
+
+static void pack(const struct block_integers *in, void *block) {
+    struct block_q4_1 b = {.d = half_from_float(in->d), .m = half_from_float(-in->dmin)};
+    uint8_t n[VALUES];
+    for (int k = 0; k < VALUES; k++)
+        n[k] = (uint8_t)in->code[k];
+    set_codes(&b, n);
+    memcpy(block, &b, sizeof b);
+}
+
+const struct block_format format_q4_1 = {
+    .name = "q4_1",
+    .gguf_type = 3,
+    .block_values = VALUES,
+    .block_bytes = sizeof(struct block_q4_1),
+    .codes_at = offsetof(struct block_q4_1, qs),
+    .codes_bytes = sizeof((struct block_q4_1 *)0)->qs,
+    .d = {offsetof(struct block_q4_1, d), 2},
+    .dmin = {offsetof(struct block_q4_1, m), 2},
+    .dequantize = dequantize,
+    .quantize = quantize,
+    .sub_values = VALUES,
+    .code_count = MOST + 1,
+    .scale_least = 1,
+    .scale_most = 1,
+    .min_most = 1,
+    .unpack = unpack,
+    .pack = pack,
+};

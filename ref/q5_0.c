@@ -1,0 +1,104 @@
+/* q5_0: 32 values in 22 bytes, x = d * (n - 16), with d binary16 and n = 0 .. 31.
+ * Source: ggml, `block_q5_0` of ggml-common.h, `dequantize_row_q5_0` and `quantize_row_q5_0_ref` of ggml-quants.c,
+ * bit for bit on finite values.
+ *
+ * Quantised:  max = the first x of the largest |x|, with its sign ; d = rn(max / -16) ; id = rn(1 / d), 0 if d = 0 ;
+ *             n = rn(rn(x * id) + 16.5) cut to an integer, at most 31 ; stored d = f16(d). All f32, nearest even, and
+ *             never fused: with an fma the product goes unrounded and n differs by one at near ties.
+ *             max always has the code -16, so d has the opposite sign of max; a block of zeros has d = -0.
+ * Outside it: where ggml converts what has no int8 (undefined in C), n is 16 for a NaN and else the end of its range.
+ *             That is NaN or infinite input, and |max| below 16 * 2^-128, where 1 / d is infinite and the stored d is
+ * 0. |d| >= 65520 is stored as infinity, as in ggml. */
+#include "format.h"
+#include "half.h"
+#include "nibbles.h"
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { VALUES = NIBBLES_VALUES, OFFSET = 16, MOST = 31 };
+
+struct block_q5_0 {
+    uint16_t d;
+    uint8_t high[4]; /* the fifth bits */
+    uint8_t qs[NIBBLES_BYTES];
+};
+static_assert(sizeof(struct block_q5_0) == 22, "q5_0 block is 22 bytes");
+static_assert(offsetof(struct block_q5_0, high) == 2, "q5_0 fifth bits");
+static_assert(offsetof(struct block_q5_0, qs) == 6, "q5_0 nibbles");
+
+static void codes(const struct block_q5_0 *b, uint8_t n[VALUES]) {
+    uint32_t high;
+    memcpy(&high, b->high, sizeof high);
+    five_bits_get(b->qs, high, n);
+}
+
+static void set_codes(struct block_q5_0 *b, const uint8_t n[VALUES]) {
+    uint32_t high;
+    five_bits_set(n, b->qs, &high);
+    memcpy(b->high, &high, sizeof high);
+}
+
+/* out = d * (n - 16), exact in f32 (11 + 5 bits). */
+static void dequantize(const void *block, float *out) {
+    struct block_q5_0 b;
+    memcpy(&b, block, sizeof b);
+    uint8_t n[VALUES];
+    codes(&b, n);
+    float d = half_to_float(b.d);
+    for (int k = 0; k < VALUES; k++)
+        out[k] = d * (float)(n[k] - OFFSET);
+}
+
+static void quantize(const float *in, void *block) {
+    float max = 0;
+    for (int k = 0; k < VALUES; k++)
+        max = fabsf(in[k]) > fabsf(max) ? in[k] : max;
+    float d = max / -(float)OFFSET, id = d != 0 ? 1.0f / d : 0.0f;
+    struct block_q5_0 b = {.d = half_from_float(d)};
+    uint8_t n[VALUES];
+    for (int k = 0; k < VALUES; k++) {
+        float scaled = in[k] * id;
+        n[k] = truncated_code(scaled + (OFFSET + 0.5f), MOST, OFFSET);
+    }
+    set_codes(&b, n);
+    memcpy(block, &b, sizeof b);
+}
+
+static void unpack(const void *block, struct block_integers *out) {
+    struct block_q5_0 b;
+    memcpy(&b, block, sizeof b);
+    uint8_t n[VALUES];
+    codes(&b, n);
+    *out = (struct block_integers){.d = half_to_float(b.d), .scale = {1}};
+    for (int k = 0; k < VALUES; k++)
+        out->code[k] = (int8_t)(n[k] - OFFSET);
+}
+
+static void pack(const struct block_integers *in, void *block) {
+    struct block_q5_0 b = {.d = half_from_float(in->d)};
+    uint8_t n[VALUES];
+    for (int k = 0; k < VALUES; k++)
+        n[k] = (uint8_t)(in->code[k] + OFFSET);
+    set_codes(&b, n);
+    memcpy(block, &b, sizeof b);
+}
+
+const struct block_format format_q5_0 = {
+    .name = "q5_0",
+    .gguf_type = 6,
+    .block_values = VALUES,
+    .block_bytes = sizeof(struct block_q5_0),
+    .codes_at = offsetof(struct block_q5_0, high),
+    .codes_bytes = sizeof((struct block_q5_0 *)0)->high + sizeof((struct block_q5_0 *)0)->qs,
+    .d = {offsetof(struct block_q5_0, d), 2},
+    .dequantize = dequantize,
+    .quantize = quantize,
+    .sub_values = VALUES,
+    .code_least = -OFFSET,
+    .code_count = MOST + 1,
+    .scale_least = 1,
+    .scale_most = 1,
+    .unpack = unpack,
+    .pack = pack,
+};
