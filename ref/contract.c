@@ -1,6 +1,10 @@
 #include "contract.h"
 #include <string.h>
 
+extern const struct contract contract_q4_0_pad40;
+extern const struct contract contract_q4_1_pad40_two_term;
+extern const struct contract contract_q5_0_pad40;
+extern const struct contract contract_q5_1_pad40_two_term;
 extern const struct contract contract_q8_0_pad40;
 extern const struct contract contract_q4_k_pad40_two_term;
 extern const struct contract contract_q4_k_pad40_rank_1;
@@ -11,6 +15,10 @@ extern const struct contract contract_q6_k_pad40_t_two_halves;
 extern const struct contract contract_pad40_quantize;
 
 const struct contract *const contracts[] = {
+    &contract_q4_0_pad40,
+    &contract_q4_1_pad40_two_term,
+    &contract_q5_0_pad40,
+    &contract_q5_1_pad40_two_term,
     &contract_q8_0_pad40,
     &contract_q4_k_pad40_two_term,
     &contract_q4_k_pad40_rank_1,
