@@ -19,7 +19,7 @@ SANITISE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 # recipe, after set-up: pkg-config may not be there before.
 STATIC = $(firstword $(wildcard $(shell pkg-config --variable=libdir $(1))/lib$(2).a) -l$(2))
 GOMP = $(firstword $(wildcard $(shell $(CC) -print-file-name=libgomp.a)) -lgomp)
-LIBS = $(call STATIC,libfyaml,fyaml) $(call STATIC,libcrypto,crypto) $(GOMP) -lpthread -ldl -lm
+LIBS = $(call STATIC,libfyaml,fyaml) $(call STATIC,libcrypto,crypto) $(call STATIC,zlib,z) $(GOMP) -lpthread -ldl -lm
 
 # Lane loops, NAME.isa.c, are compiled once an instruction set, with ISA=<name>; one is chosen at start.
 ISAS := base

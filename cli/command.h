@@ -32,6 +32,11 @@ int close_output(int code);
  * binary is in, else the current folder. Free with free(); NULL with the reason in e. */
 char *project_root(struct error *e);
 
+/* Reads the tables measured on hardware (fixtures/golden) of the project's folder. What is not there is left out: the
+ * verdicts that need it then say APPROXIMATE. Fails when one is there and is not what was measured. Call it before any
+ * contract is evaluated. */
+bool load_measured_tables(const char *root, struct error *e);
+
 /* How the command was called, argv[0] of the process; main sets it. */
 extern const char *started_as;
 /* How the command is called again from the current folder: "build/warpproof" in the project's own, else started_as.

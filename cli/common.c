@@ -1,4 +1,5 @@
 #include "../ref/checked.h"
+#include "../ref/rcp_approx.h"
 #include "command.h"
 #include <errno.h>
 #include <getopt.h>
@@ -88,6 +89,13 @@ char *project_root(struct error *e) {
     }
     fail(e, "cannot find the project's folder (gpu/kernels, fixtures): run from it, or set WARPPROOF_ROOT");
     return NULL;
+}
+
+bool load_measured_tables(const char *root, struct error *e) {
+    char *path = must_format("%s/fixtures/golden/rcp_approx_sm90.bin.zz", root);
+    const bool good = access(path, F_OK) != 0 || rcp_approx_load(path, e);
+    free(path);
+    return good;
 }
 
 const char *started_as = "build/warpproof";

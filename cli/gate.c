@@ -127,7 +127,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     }
     g->folder = must_format("%s/fixtures/cases", g->root);
     g->models = must_format("%s/build/models", g->root);
-    if ((o->plant != NULL && !plant_load(g->root, o->plant, &g->plant, e)) ||
+    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !plant_load(g->root, o->plant, &g->plant, e)) ||
         !case_list_load(g->folder, g->root, g->models, &g->list, e)) {
         return false;
     }

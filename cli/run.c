@@ -178,7 +178,7 @@ static int run(const char *path, struct options *o) {
         root = must_strdup("."); /* only a launch file with `source:` needs the project */
     }
     const double start = omp_get_wtime();
-    s = spec_load(path, root, &e);
+    s = !found || load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
     m = s != NULL ? ptx_load(s->ptx, &e) : NULL;
     bool good = m != NULL;
     if (!good && s != NULL && s->source != NULL && !found) {

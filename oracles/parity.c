@@ -1,7 +1,9 @@
 /* parity: the bytes of every output equal the contract's (or the launch file's `expect`). Bytes, never values: -0 is
- * not +0, and a NaN must have the right payload. Cells that were never written are coverage's to name. */
+ * not +0, and a NaN must have the right payload. Cells that were never written are coverage's to name. A contract that
+ * needs the measured rcp.approx and does not have it proves nothing: APPROXIMATE. */
 #include "../ref/checked.h"
 #include "../ref/half.h"
+#include "../ref/rcp_approx.h"
 #include "oracle.h"
 #include "pattern.h"
 #include "probe.h"
@@ -143,6 +145,25 @@ static bool all_nan(const struct evidence *e, size_t buffer) {
     return b->is_f32 && b->bytes > 0;
 }
 
+/* The contract's bits hang on a table that was not read: equal or not, nothing is proved. */
+static bool approximate(const struct evidence *e) {
+    return e->contract != NULL && e->contract->rcp_table && !rcp_approx_measured();
+}
+
+static void describe_approximate(const struct evidence *e, size_t buffer, const uint8_t *wrong, size_t cells,
+                                 struct findings *out) {
+    size_t count = 0;
+    for (size_t c = 0; c < cells; ++c) {
+        count += wrong[c];
+    }
+    struct finding *f = findings_add(out, "parity", VERDICT_APPROXIMATE);
+    f->summary = must_format("%s: %zu of %zu cells differ from contract %s without the measured rcp.approx",
+                             e->launch->buffers[buffer].name, count, cells, e->contract->name);
+    f->suspects = must_strdup("fixtures/golden/rcp_approx_sm90.bin.zz is absent: with it the bits are exact");
+    finding_line(f, "parity", "%s", f->summary);
+    finding_line(f, "", "%s", f->suspects);
+}
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     if (!e->complete) {
         return RULING_NOT_JUDGED; /* half a result says nothing that the reason for the stop does not say better */
@@ -169,7 +190,10 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
                        !(b->role == BUFFER_OUT && evidence_unwritten(e, i, c));
             first = wrong[c] && first == cells ? c : first;
         }
-        if (first < cells) {
+        if (approximate(e)) {
+            describe_approximate(e, i, wrong, cells, out);
+            found = true;
+        } else if (first < cells) {
             describe(e, i, wrong, first, out);
             found = true;
         }

@@ -1,6 +1,7 @@
 /* Each judge is shown clean evidence and must stay silent, then one planted fault of each kind and must name it. */
 #include "../oracles/oracle.h"
 #include "../ref/half.h"
+#include "../ref/rcp_approx.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,24 @@ Test(oracles, parity_refuses_an_expectation_that_proves_nothing) {
     }
     expect(&oracle_parity, VERDICT_INPUT, "prove nothing");
     findings_free(&findings);
+}
+
+Test(oracles, parity_without_the_measured_table_is_approximate) {
+    clean();
+    struct contract needs_table = *contract;
+    needs_table.rcp_table = true;
+    evidence.contract = &needs_table;
+    expect(&oracle_parity, VERDICT_APPROXIMATE, "0 of 102 cells differ");
+    findings_free(&findings);
+    got[5] = -1; /* no DIFFERS either: the expectation is not the hardware's */
+    expect(&oracle_parity, VERDICT_APPROXIMATE, "1 of 102 cells differ");
+    findings_free(&findings);
+    struct error e;
+    cr_assert(rcp_approx_load("fixtures/golden/rcp_approx_sm90.bin.zz", &e), "%s", e.text);
+    expect(&oracle_parity, VERDICT_DIFFERS, "token 0, row 5");
+    findings_free(&findings);
+    got[5] = want[5];
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_CLEAN, "with the table equal bits are proof");
 }
 
 Test(oracles, parity_without_expectation_is_not_judged) {
