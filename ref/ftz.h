@@ -8,9 +8,7 @@
 
 static inline float ftz(float x) {
     uint32_t bits = float_bits(x), magnitude = bits & 0x7fffffff;
-    return magnitude > 0x7f800000   ? bits_float(0x7fffffff)
-           : magnitude < 0x00800000 ? bits_float(bits & 0x80000000)
-                                    : x;
+    return magnitude > 0x7f800000 ? bits_float(0x7fffffff) : magnitude < 0x00800000 ? bits_float(bits & 0x80000000) : x;
 }
 static inline float ftz_add(float a, float b) {
     return ftz(ftz(a) + ftz(b));

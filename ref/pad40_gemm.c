@@ -108,10 +108,10 @@ void pad40_rank_1(float *state, const struct gemm_part *w, const struct gemm_par
  * No overflow: |da|, |d|, |dmin| < 2^16, scale * dot <= 2^7 * 2^16 (q6_K) or 2^19 (q8_0) and min * sum < 2^18, so
  * |term| < 2^55; for 2^128 it would take 2^73 of them.
  *
- * float64: terms are exact (at most 11 + 18 + 17 bits, or 11 + 11 + 20). The sum errs by 2^-53 (1 + gamma) sum|s_j|, the
- * sum of |s_j| and |e_j y_j| by a relative 3 n 2^-53 at most; for n < 2^24, beyond which gamma is infinite and nothing is
- * claimed, all of that is below 2^-26 of the bound, and the factor 1 + 2^-20 covers it together with the roundings of
- * the bound itself and of whoever compares with it.
+ * float64: terms are exact (at most 11 + 18 + 17 bits, or 11 + 11 + 20). The sum errs by 2^-53 (1 + gamma) sum|s_j|,
+ * the sum of |s_j| and |e_j y_j| by a relative 3 n 2^-53 at most; for n < 2^24, beyond which gamma is infinite and
+ * nothing is claimed, all of that is below 2^-26 of the bound, and the factor 1 + 2^-20 covers it together with the
+ * roundings of the bound itself and of whoever compares with it.
  *
  * Operands that are infinite or NaN: neither precision overflows from finite numbers, neither underflows, so a product
  * of three is NaN, infinite or 0 by its factors alone, in any grouping, and both see the same sequence of additions:

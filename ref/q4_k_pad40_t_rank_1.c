@@ -11,7 +11,8 @@
  *              e_j the rounding of da * ds, u = 2^-24; derived in pad40_gemm.c
  *
  * dot = sum over the chunk of nibble * q, exact; sum = the sum stored in the activation block (int16); da, d, dmin
- * widened from binary16. Other bits than the two-term fold: there da * dm is rounded, here nothing of the min term is. */
+ * widened from binary16. Other bits than the two-term fold: there da * dm is rounded, here nothing of the min term is.
+ */
 #include "contract.h"
 #include "pad40_gemm.h"
 

@@ -8,7 +8,8 @@
  *  Bound:      |result - truth| <= (1 + gamma(id/32)) * sum_j u |s_j| over the partial sums s_j, u = 2^-24;
  *              derived in pad40_gemm.c
  *
- * dot = sum over the chunk of code * q with code = -128 .. 127, exact (at most 2^19, below 2^24); da and d widened from binary16. */
+ * dot = sum over the chunk of code * q with code = -128 .. 127, exact (at most 2^19, below 2^24); da and d widened from
+ * binary16. */
 #include "contract.h"
 #include "pad40_gemm.h"
 

@@ -30,7 +30,10 @@ static void set_scale(uint8_t *block, struct block_field field, struct random_st
     const uint16_t half = half_from_float(x);
     const uint8_t power = 121; /* E8M0 */
     if (field.bytes)
-        memcpy(block + field.at, field.bytes == 4 ? (const void *)&x : field.bytes == 2 ? (const void *)&half : &power,
+        memcpy(block + field.at,
+               field.bytes == 4   ? (const void *)&x
+               : field.bytes == 2 ? (const void *)&half
+                                  : &power,
                field.bytes);
 }
 
@@ -153,7 +156,8 @@ static void print_machine(int threads) {
         strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &t);
     printf("%s, %d threads; compiler %s; %s\n", model, threads, __VERSION__, date);
     printf("GMAC/s at nt %d, od %d, id %d; plain: one cell at a time, on one thread\n"
-           "one thread by its processor time, all threads by the clock on the wall\n\n", NT, OD, ID);
+           "one thread by its processor time, all threads by the clock on the wall\n\n",
+           NT, OD, ID);
     printf("%-28s %10s %10s %10s %9s\n", "contract", "1 thread", "all", "plain", "1 / plain");
 }
 

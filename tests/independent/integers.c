@@ -80,9 +80,8 @@ static struct integers q6_k(const uint8_t *block, unsigned e) {
     unsigned low = bits(block, 8 * (64 * h + n % 64) + 4 * (n / 64), 4);
     unsigned high = bits(block, 8 * (128 + 32 * h + n % 32) + 2 * (n / 32), 2);
     int scale = (int)bits(block, 8 * (192 + e / 16), 8);
-    return (struct integers){.code = (int)(low + 16 * high) - 32,
-                             .scale = scale < 128 ? scale : scale - 256,
-                             .d = bits(block, 8 * 208, 16)};
+    return (struct integers){
+        .code = (int)(low + 16 * high) - 32, .scale = scale < 128 ? scale : scale - 256, .d = bits(block, 8 * 208, 16)};
 }
 
 static const struct integer_format formats[] = {

@@ -1,5 +1,6 @@
-/* The contracts over pad40 in fixed point. Every finite operand is a whole multiple of 2^-24, so every product and every sum is a
- * whole multiple of 2^-48 and fits 128 bits: roundings are done on integers, and no floating point is used at all. */
+/* The contracts over pad40 in fixed point. Every finite operand is a whole multiple of 2^-24, so every product and
+ * every sum is a whole multiple of 2^-48 and fits 128 bits: roundings are done on integers, and no floating point is
+ * used at all. */
 #include "independent.h"
 
 struct number {
