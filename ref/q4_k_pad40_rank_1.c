@@ -6,14 +6,13 @@
  *              with ds = rn(d * sc), dm = -rn(dmin * m); dma, ds and dm are exact
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    the wide kernels of the minfer campaign (step document 20, rank-1 fold), which no kernel here repeats
- * yet Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
+ *  Matches:    as described for the wide kernels of the minfer campaign (step document 20); none here yet
+ *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * ds, u = 2^-24; derived in pad40_gemm.c
  *
  * dot = sum over the chunk of nibble * q, exact; sum = the sum stored in the activation block, which MUST be in
- * -4096 .. 4064; da, d, dmin
- * widened from binary16. Other bits than the two-term fold: there da * dm is rounded, here nothing of the min term is.
- */
+ * -4096 .. 4064 (kernels stage it as int16); da, d and dmin widened from binary16. The fold of two
+ * terms gives other bits: there da * dm is rounded, here nothing of the min term is. */
 #include "contract.h"
 #include "pad40_gemm.h"
 

@@ -6,13 +6,13 @@
  *              with ds = rn(d * sc), dm = -rn(dmin * m); dma, ds and dm are exact
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    the BT kernels of the minfer campaign (step documents 20 and 37), which no kernel here repeats yet
+ *  Matches:    as described for the BT kernels of the minfer campaign (step documents 20 and 37); none here yet
  *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * ds, u = 2^-24; derived in pad40_gemm.c
  *
- * dot = sum over the chunk of nibble * q, exact; sum = the sum stored in the activation block (int16); da, d, dmin
- * widened from binary16. Other bits than the two-term fold: there da * dm is rounded, here nothing of the min term is.
- */
+ * dot = sum over the chunk of nibble * q, exact; sum = the sum stored in the activation block, int16; da, d and dmin
+ * widened from binary16. The fold of two terms gives other bits: there da * dm is rounded, here nothing
+ * of the min term is. */
 #include "contract.h"
 #include "pad40_gemm.h"
 

@@ -1,13 +1,14 @@
 /* Contract q6_k_pad40_t_two_halves: result (nt, od) = activation (nt, id) pad40_t times weight (od, id) q6_K,
  * transposed.
  *
- *  Order:      chunks of 32 ascending in k, in each the half of the lower k first; one addition per half; s starts at
- * +0 Products:   s = fma(rn(da * dsc_0), (float)dot_0, s); s = fma(rn(da * dsc_1), (float)dot_1, s) with dsc_h = rn(d *
- * sc_h), exact (11 + 7 bits) Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite
- * operands) NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none Matches:    the BT kernels of the
- * minfer campaign (step documents 41 to 59), which no kernel here repeats yet Bound:      |result - truth| <= (1 +
- * gamma(id/16)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j, e_j the rounding of da * dsc, u = 2^-24;
- * derived in pad40_gemm.c
+ *  Order:      halves of 16 ascending in k, two a chunk; one addition per half; s starts at +0
+ *  Products:   s = fma(rn(da * dsc_0), (float)dot_0, s); s = fma(rn(da * dsc_1), (float)dot_1, s)
+ *              with dsc_h = rn(d * sc_h), exact (11 + 7 bits)
+ *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
+ *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
+ *  Matches:    as described for the BT kernels of the minfer campaign (step documents 41 to 59); none here yet
+ *  Bound:      |result - truth| <= (1 + gamma(id/16)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
+ *              e_j the rounding of da * dsc, u = 2^-24; derived in pad40_gemm.c
  *
  * dot_h = sum over half h, 16 values, of code * q with code = -32 .. 31, exact; sc_h int8; da and d widened from
  * binary16. The halves MUST NOT be added before they are scaled: that is another order of roundings. */
