@@ -6,6 +6,11 @@ BUILD := build
 SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 BENCH := $(sort $(wildcard tests/bench/*.c))
+WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
+
+# Planted faults of ref/: fixtures/plants/CHECK/NAME.patch changes one file. CHECK/NAME=FILE of each.
+REF_PLANTS := $(shell awk '/^\+\+\+ b\// {sub(/^fixtures\/plants\//, "", FILENAME); sub(/\.patch$$/, "", FILENAME); \
+                      print FILENAME "=" substr($$2, 3)}' /dev/null $(sort $(wildcard fixtures/plants/*/*.patch)))
 
 CC := gcc
 # Bits are the product: no contraction, no fast-math, and no -march, so that every machine computes the same.
@@ -37,11 +42,14 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test asan bench-ref lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test witness asan fuzz-gguf bench-ref lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
           $(foreach isa,$(ISAS),$(patsubst %.isa.c,$(1)/%.isa.$(isa).o,$(filter %.isa.c,$(2))))
+
+# planted(folder): a witness binary with each planted fault of ref/.
+planted = $(foreach plant,$(REF_PLANTS),$(1)/planted/$(firstword $(subst =, ,$(plant)))/witness)
 
 help: ## this list
 	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
@@ -61,6 +69,16 @@ test: build $(BUILD)/tests ## every test; the last line counts them
 
 asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the address and undefined-behaviour sanitisers
 	@WARPPROOF=$(BUILD)/asan/warpproof $(BUILD)/asan/tests $(ARGS)
+
+witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml's libraries and gguf's numpy decoders, both from PyPI
+	@ci/setup witness
+	@ci/witness $(BUILD)
+
+TIME := 60
+
+fuzz-gguf: ## damaged GGUF files for TIME=60 seconds, under the sanitisers
+	@ci/setup build fuzz
+	@CC='$(CC)' ci/fuzz-gguf $(TIME) $(BUILD)/fuzz
 
 bench-ref: $(BUILD)/bench-ref ## how fast the reference is, contract by contract; a measurement, never a test
 	@$(BUILD)/bench-ref $(ARGS)
@@ -91,19 +109,43 @@ setup-build:
 setup-test:
 	@ci/setup test
 
+# planted_rules(folder, extra flags, optimisation, plant, file of ref/): the witness with this file's patched copy.
+define planted_rules
+
+$(1)/planted/$(4)/$(5): fixtures/plants/$(4).patch $(5) Makefile | setup-test
+	@mkdir -p $$(@D)
+	@patch --silent --force --fuzz=0 --no-backup-if-mismatch --output=$$@ $(5) $$< || \
+	    { rm -f $$@; echo 'a change of $(5) needs $$< made anew' >&2; exit 1; }
+
+$(1)/planted/$(4)/patched.o: $(1)/planted/$(4)/$(5)
+	@echo 'cc   $$<'
+	@$(CC) $(CFLAGS) $(3) $(2) -iquote $(dir $(5)) -MMD -MP -c -o $$@ $$<
+
+$(1)/planted/$(4)/witness: $(1)/planted/$(4)/patched.o $(filter-out $(1)/obj/$(5:.c=.o),$(call objects,$(1)/obj,$(WITNESS)))
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
+-include $(1)/planted/$(4)/patched.d
+endef
+
 # rules(folder, extra flags, optimisation, optimisation of hot files): binaries and objects in this folder.
 define rules
 $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(call planted,$(1))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
 $(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(BENCH))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
+$(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
+$(foreach plant,$(REF_PLANTS),$(call planted_rules,$(1),$(2),$(4),$(firstword $(subst =, ,$(plant))),$(lastword $(subst =, ,$(plant)))))
 
 $$(call objects,$(1)/obj,$(TESTS)): | setup-test
 
@@ -119,7 +161,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

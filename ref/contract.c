@@ -12,6 +12,11 @@ extern const struct contract contract_q4_k_pad40_t_rank_1;
 extern const struct contract contract_q5_k_pad40_two_term;
 extern const struct contract contract_q6_k_pad40_two_halves;
 extern const struct contract contract_q6_k_pad40_t_two_halves;
+extern const struct contract contract_q4_k_q8_1_mmq_ds4;
+extern const struct contract contract_q6_k_q8_1_mmq_d4;
+extern const struct contract contract_q8_0_q8_1_mmq_d4;
+extern const struct contract contract_q4_k_q8_k;
+extern const struct contract contract_q6_k_q8_k;
 extern const struct contract contract_pad40_quantize;
 
 const struct contract *const contracts[] = {
@@ -26,6 +31,11 @@ const struct contract *const contracts[] = {
     &contract_q5_k_pad40_two_term,
     &contract_q6_k_pad40_two_halves,
     &contract_q6_k_pad40_t_two_halves,
+    &contract_q4_k_q8_1_mmq_ds4,
+    &contract_q6_k_q8_1_mmq_d4,
+    &contract_q8_0_q8_1_mmq_d4,
+    &contract_q4_k_q8_k,
+    &contract_q6_k_q8_k,
     &contract_pad40_quantize,
     NULL,
 };

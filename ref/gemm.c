@@ -113,11 +113,13 @@ void gemm_evaluate(const struct gemm *g, const struct contract_operands *op, flo
     }
 }
 
-void gemm_truth(const struct gemm *g, const struct contract_operands *op, double *value, double *size) {
+/* value, sum (nt, od): the terms, and relative * size + (1 + relative) * loss of every run. */
+static void walk_truth(const struct gemm *g, const struct contract_operands *op, double relative, double *value,
+                       double *sum) {
 #pragma omp parallel for schedule(static)
     for (size_t j = 0; j < op->od; j++) {
         for (size_t t = 0; t < op->nt; t++)
-            value[t * op->od + j] = size[t * op->od + j] = 0;
+            value[t * op->od + j] = sum[t * op->od + j] = 0;
         for (size_t k = 0; k < op->id; k += GEMM_RUN) {
             const size_t values = op->id - k < GEMM_RUN ? op->id - k : GEMM_RUN;
             const size_t count = (values + g->dot_values - 1) / g->dot_values;
@@ -126,12 +128,32 @@ void gemm_truth(const struct gemm *g, const struct contract_operands *op, double
             for (size_t t = 0; t < op->nt; t++) {
                 struct gemm_part a = {0};
                 int32_t dot[GEMM_MOST_DOTS];
+                double size = 0, loss = 0;
                 g->activation(op, t, k, values, &a);
                 dots(g, &w, &a, dot);
-                g->truth(&value[t * op->od + j], &size[t * op->od + j], &w, &a, dot, count);
+                g->truth(&value[t * op->od + j], &size, &w, &a, dot, count);
+                if (g->loss)
+                    g->loss(&loss, &w, &a, dot, count);
+                sum[t * op->od + j] += loss > 0 ? relative * size + (1 + relative) * loss : relative * size;
             }
         }
     }
+}
+
+void gemm_truth(const struct gemm *g, const struct contract_operands *op, double *value, double *size) {
+    struct gemm without_loss = *g;
+    without_loss.loss = NULL;
+    walk_truth(&without_loss, op, 1, value, size);
+}
+
+void gemm_bound(const struct gemm *g, const struct contract_operands *op, double relative, double *value,
+                double *bound) {
+    walk_truth(g, op, relative, value, bound);
+    for (size_t i = 0; i < gemm_cells(op); i++)
+        if (!(bound[i] < relative * 0x1p126)) /* NaN too */
+            bound[i] = INFINITY;
+        else if (!isfinite(value[i]))
+            bound[i] = 0;
 }
 
 size_t gemm_cells(const struct contract_operands *op) {

@@ -32,6 +32,9 @@ struct gemm {
     /* The same run in float64: adds the terms to *value and their magnitudes to *size. */
     void (*truth)(double *value, double *size, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot,
                   size_t dots);
+    /* For gemm_bound: adds what the run can lose below the least normal f32 before relative errors grow it; infinite
+     * where nothing is claimed. NULL: nothing is lost. */
+    void (*loss)(double *loss, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot, size_t dots);
 };
 
 /* result (nt, od) f32 = the contract's cells over the whole depth. Every NaN is 0x7fffffff, as f32 arithmetic of PTX
@@ -48,6 +51,13 @@ void gemm_region(const struct gemm *g, const struct contract_operands *op, const
 
 /* value, size (nt, od): the sum of the terms in float64, and the sum of their magnitudes. */
 void gemm_truth(const struct gemm *g, const struct contract_operands *op, double *value, double *size);
+
+/* value (nt, od) as gemm_truth gives it, and for every cell
+ *     bound = relative * size + (1 + relative) * loss
+ * of which truth adds the magnitudes of finite terms alone to size. From size 2^126 on the bound is infinite (f32 may
+ * overflow where float64 does not); elsewhere it is 0 where value is not finite. */
+void gemm_bound(const struct gemm *g, const struct contract_operands *op, double relative, double *value,
+                double *bound);
 
 /* The plain pieces of a contract over f32 results (contract.h). */
 size_t gemm_cells(const struct contract_operands *op);        /* nt * od */

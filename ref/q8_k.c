@@ -8,21 +8,13 @@
  * = +0 and everything 0 NaN                        counts as 0 (ggml: depends on its payload) |max| < 127 / FLT_MAX
  * inverse is infinite: d is a zero of the sign of inverse and every q is 0 max infinite               inverse is a
  * zero: d is an infinity of the sign of inverse and every q is 0 */
+#include "q8_k.h"
 #include "activation.h"
 #include "format.h"
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { VALUES = 256, SUM_VALUES = 16, SUMS = VALUES / SUM_VALUES };
-
-struct block_q8_k {
-    float d;
-    int8_t q[VALUES];
-    int16_t sums[SUMS];
-};
-static_assert(sizeof(struct block_q8_k) == 292, "q8_K block is 292 bytes");
-static_assert(offsetof(struct block_q8_k, q) == 4 && offsetof(struct block_q8_k, sums) == 260, "q8_K quants, sums");
+enum { VALUES = Q8_K_VALUES, SUM_VALUES = Q8_K_SUM_VALUES };
 
 /* block = these quants under d, with their sums. */
 static void store(const int8_t q[VALUES], float d, void *block) {

@@ -10,7 +10,10 @@ static const struct {
     const char *format;
     independent_decoder *decode;
 } decoders[] = {
-    {"q4_K", decode_q4_k},
+    {"q4_K", decode_q4_k},          {"iq2_xxs", independent_iq2_xxs},
+    {"iq2_xs", independent_iq2_xs}, {"iq3_xxs", independent_iq3_xxs},
+    {"iq1_s", independent_iq1_s},   {"iq3_s", independent_iq3_s},
+    {"iq2_s", independent_iq2_s},   {"iq1_m", independent_iq1_m},
 };
 
 independent_decoder *independent_decoder_of(const char *format) {

@@ -54,6 +54,14 @@ struct q4_k_cell independent_q4_k_cell(const uint8_t block[144], unsigned e);
 /* Bits of the f32 nearest to the exact value e of a block with finite d and dmin. */
 uint32_t independent_q4_k_value(const uint8_t block[144], unsigned e);
 
+/* ---- iq.c, iq_lattice.c ---- */
+
+independent_decoder independent_iq1_s, independent_iq1_m, independent_iq2_xxs, independent_iq2_xs, independent_iq2_s,
+    independent_iq3_xxs, independent_iq3_s;
+enum { INDEPENDENT_IQ_MOST = 2048 * 8 };
+/* levels = the codebook of an iq format, row after row; returns how many levels, 0 for another format. */
+size_t independent_iq_grid(const char *format, int8_t levels[INDEPENDENT_IQ_MOST]);
+
 /* ---- pad40.c ---- */
 
 void independent_pad40_quantize(const uint32_t x[32], uint8_t block[40]); /* x: bits of f32 */
