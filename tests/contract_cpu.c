@@ -1,4 +1,5 @@
-/* Contracts of ggml's CPU over q8_K: bits against soft arithmetic, truth against exact sums, threads, planted faults. */
+/* Contracts of ggml's CPU over q8_K: bits against soft arithmetic, truth against exact sums, threads, planted faults.
+ */
 #include "../ref/half.h"
 #include "../ref/q8_k.h"
 #include "../ref/truth.h"
@@ -43,7 +44,7 @@ Test(contract_cpu, bits_against_soft_arithmetic, .timeout = 120) {
     for (int i = 0; i < CONTRACTS; i++)
         for (int class = 0; class < DATA_CLASSES; class ++)
             for (int s = 0; s < SHAPES; s++) {
-                struct data d = data_make(contract(i), (enum data_class)class, shape[s].nt, shape[s].od, shape[s].id);
+                struct data d = data_make(contract(i), (enum data_class) class, shape[s].nt, shape[s].od, shape[s].id);
                 float *result = data_evaluated(&d);
                 size_t wrong = cells_that_differ(&d, i, result, false);
                 cr_assert(wrong == 0, "%s %s nt%zu.od%zu.id%zu: %zu cells differ", d.contract->name,
@@ -58,7 +59,7 @@ Test(contract_cpu, truth, .timeout = 120) {
         for (int class = 0; class < DATA_CLASSES; class ++) {
             size_t claimed = 0, all = 0;
             for (int s = 0; s < SHAPES; s++) {
-                struct data d = data_make(contract(i), (enum data_class)class, shape[s].nt, shape[s].od, shape[s].id);
+                struct data d = data_make(contract(i), (enum data_class) class, shape[s].nt, shape[s].od, shape[s].id);
                 float *result = data_evaluated(&d);
                 struct truth_gap gap = truth_compare(d.contract, &d.op, result);
                 cr_assert(gap.holds, "%s %s nt%zu.od%zu.id%zu cell %zu: value %a got %a bound %a", d.contract->name,
@@ -132,8 +133,9 @@ static float planted_cell(const struct data *d, size_t token, size_t row, enum p
         int32_t dot[8] = {0}, low = 0;
         for (unsigned e = 0; e < 256; e++) {
             const struct q4_k_cell c = independent_q4_k_cell(w, e);
-            dot[plant == ONE_SUM ? 0 : plant == NEIGHBOUR_LANES ? e / 32 : e % 8] +=
-                (int32_t)(c.scale * c.nibble) * a.q[e];
+            dot[plant == ONE_SUM           ? 0
+                : plant == NEIGHBOUR_LANES ? e / 32
+                                           : e % 8] += (int32_t)(c.scale * c.nibble) * a.q[e];
             if (e % 16 == 0)
                 low += (int32_t)c.min * a.sums[plant == MIN_OF_FIRST_SUM ? e / 32 * 2 : e / 16];
         }

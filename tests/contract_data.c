@@ -14,7 +14,8 @@ const char *const data_class_name[] = {"ordinary", "any bits", "corners", "tiny"
 /* An exponent field from least .. least + count - 1, the rest any bits. */
 static uint32_t with_exponent(struct random_stream *s, uint32_t fraction_bits, uint32_t least, uint32_t count) {
     uint32_t bits = random_u32(s), sign_at = fraction_bits == 10 ? 15 : 31;
-    return (bits & 1) << sign_at | (least + random_below(s, count)) << fraction_bits | (bits >> 1 & ((1u << fraction_bits) - 1));
+    return (bits & 1) << sign_at | (least + random_below(s, count)) << fraction_bits |
+           (bits >> 1 & ((1u << fraction_bits) - 1));
 }
 
 static uint16_t half_scale(enum data_class class, struct random_stream *s) {

@@ -92,7 +92,7 @@ static size_t cells_that_differ(const struct data *d, int i, const float *result
 static const struct {
     size_t nt, od, id;
     const char *split;
-} shape[] = {{1, 1, 256, "none"},        {3, 5, 512, "none"},        {9, 7, 1280, "at:256,768,1024"},
+} shape[] = {{1, 1, 256, "none"},        {3, 5, 512, "none"},          {9, 7, 1280, "at:256,768,1024"},
              {3, 5, 1024, "stream-k:3"}, {17, 130, 768, "stream-k:7"}, {131, 3, 512, "stream-k:132"},
              {2, 3, 2048, "stream-k:5"}, {33, 9, 256, "stream-k:132"}};
 enum { SHAPES = sizeof shape / sizeof *shape };
@@ -109,7 +109,7 @@ Test(contract_mmq, bits_against_soft_arithmetic, .timeout = 300) {
     for (int i = 0; i < CONTRACTS; i++)
         for (int class = 0; class < DATA_CLASSES; class ++)
             for (int s = 0; s < SHAPES; s++) {
-                struct data d = make(i, (enum data_class)class, s);
+                struct data d = make(i, (enum data_class) class, s);
                 float *result = data_evaluated(&d);
                 size_t wrong = cells_that_differ(&d, i, result, NO_PLANT);
                 cr_assert(wrong == 0, "%s %s nt%zu.od%zu.id%zu %s: %zu cells differ", d.contract->name,
@@ -126,7 +126,7 @@ Test(contract_mmq, truth, .timeout = 300) {
         for (int class = 0; class < DATA_CLASSES; class ++) {
             size_t claimed = 0, all = 0;
             for (int s = 0; s < SHAPES; s++) {
-                struct data d = make(i, (enum data_class)class, s);
+                struct data d = make(i, (enum data_class) class, s);
                 float *result = data_evaluated(&d);
                 struct truth_gap gap = truth_compare(d.contract, &d.op, result);
                 cr_assert(gap.holds, "%s %s nt%zu.od%zu.id%zu %s cell %zu: value %a got %a bound %a", d.contract->name,
@@ -142,8 +142,8 @@ Test(contract_mmq, truth, .timeout = 300) {
                     if (class == DATA_NONFINITE || !isfinite(bound[c]))
                         continue;
                     struct wide sum = {0};
-                    independent_mmq_exact(contract_row[i].kind, data_weight_row(&d, c % d.op.od), d.activation,
-                                          d.op.nt, c / d.op.od, 0, d.op.id, &sum);
+                    independent_mmq_exact(contract_row[i].kind, data_weight_row(&d, c % d.op.od), d.activation, d.op.nt,
+                                          c / d.op.od, 0, d.op.id, &sum);
                     double want = independent_wide_value(&sum);
                     cr_assert(fabs(value[c] - want) <= 1e-6 * bound[c], "%s %s cell %zu: value %a exact %a bound %a",
                               d.contract->name, data_class_name[class], c, value[c], want, bound[c]);
@@ -275,7 +275,8 @@ Test(contract_mmq, planted_faults_are_seen, .timeout = 120) {
     }
 }
 
-/* One block of q8_0 and one chunk of activations that is not 0: y = rn((127 q + r) * d) * da, and what .ftz makes of it.
+/* One block of q8_0 and one chunk of activations that is not 0: y = rn((127 q + r) * d) * da, and what .ftz makes of
+ * it.
  */
 static uint32_t one_term(int8_t q, int8_t r, uint16_t d, uint32_t da) {
     uint8_t weight[8 * 34] = {0}, activation[2 * 144] = {0};
@@ -315,8 +316,8 @@ Test(contract_mmq, flushed_to_zero) {
     }
 }
 
-/* llama.cpp #17089: the fixup took its columns without the tile's number. Twelve tokens of ones, depth 512 cut at 256 in
- * the second tile of 8 tokens: 512 everywhere, where the bug gave 256 for tokens 8 .. 11 and 768 for 0 .. 3. */
+/* llama.cpp #17089: the fixup took its columns without the tile's number. Twelve tokens of ones, depth 512 cut at 256
+ * in the second tile of 8 tokens: 512 everywhere, where the bug gave 256 for tokens 8 .. 11 and 768 for 0 .. 3. */
 Test(contract_mmq, fixup_goes_to_its_own_tile) {
     enum { NT = 12, OD = 4, ID = 512, TILE = 8 };
     uint8_t *weight = calloc(OD * ID / 32, 34), *activation = calloc(NT * ID / 128, 144);

@@ -219,6 +219,40 @@ static bool serves(const struct row *row, const struct shape *shape) {
 
 /* ---- the tests ---- */
 
+/* What the contracts read of a weight is what the text of its format says, whatever the bytes. */
+Test(contract_pad40, integers_against_the_text) {
+    for (size_t r = 0; r < ROWS; r++) {
+        const struct block_format *f = format_named(contract_named(rows[r].name)->weight);
+        const struct integer_format *text = independent_integers_of(f->name);
+        cr_assert(text && text->values == f->block_values && text->bytes == f->block_bytes &&
+                      text->sub_values == f->sub_values,
+                  "%s: sizes", f->name);
+        struct random_stream s = random_open(random_key(f->name), 0);
+        for (int i = 0; i < 300; i++) {
+            uint8_t block[256];
+            for (size_t n = 0; n < f->block_bytes; n++) /* a bit alone in every byte, then random ones */
+                block[n] = i < 200 ? 0 : (uint8_t)random_u32(&s);
+            if (i < 200)
+                block[(size_t)i % f->block_bytes] = (uint8_t)(1 << random_below(&s, 8));
+            struct block_integers b;
+            f->unpack(block, &b);
+            for (unsigned e = 0; e < text->values; e++) {
+                const struct integers want = text->read(block, e);
+                const unsigned sub = e / text->sub_values;
+                cr_assert(b.code[e] == want.code && b.scale[sub] == want.scale && b.min[sub] == want.min,
+                          "%s block %d value %u: code %d %d, scale %d %d, min %d %d", f->name, i, e, b.code[e],
+                          want.code, b.scale[sub], want.scale, b.min[sub], want.min);
+                const float d = half_to_float((uint16_t)want.d), dmin = half_to_float((uint16_t)want.dmin);
+                cr_assert((isnan(d) ? isnan(b.d) : float_bits(b.d) == float_bits(d)) &&
+                              (isnan(dmin)                 ? isnan(b.dmin)
+                               : !want.min && !f->min_most ? b.dmin == 0
+                                                           : float_bits(b.dmin) == float_bits(dmin)),
+                          "%s block %d: d %a %a, dmin %a %a", f->name, i, b.d, d, b.dmin, dmin);
+            }
+        }
+    }
+}
+
 Test(contract_pad40, bits_against_fixed_point) {
     for (size_t r = 0; r < ROWS; r++) {
         size_t cells = 0;

@@ -22,12 +22,32 @@ Test(split, words) {
               s.cuts[2]);
     s = parsed("stream-k:132");
     cr_assert(s.kind == SPLIT_STREAM_K && s.multiprocessors == 132, "stream-k: %zu", s.multiprocessors);
-    static const char *const bad[] = {"",           "None",       "none ",         "at",           "at:",
-                                      "at:0",       "at:256,",    "at:,256",       "at:512,256",   "at:256,256",
-                                      "at:-256",    "at:0x100",   "at: 256",       "at:256 ",      "at:256;512",
-                                      "stream-k",   "stream-k:",  "stream-k:0",    "stream-k:1x",  "stream-k:65536",
-                                      "stream-k:-1", "streamk:4", "stream-k:1,2",  "at:99999999999999999999999",
-                                      "stream-k:99999999999999999999999", "\x1b[31m"};
+    static const char *const bad[] = {"",
+                                      "None",
+                                      "none ",
+                                      "at",
+                                      "at:",
+                                      "at:0",
+                                      "at:256,",
+                                      "at:,256",
+                                      "at:512,256",
+                                      "at:256,256",
+                                      "at:-256",
+                                      "at:0x100",
+                                      "at: 256",
+                                      "at:256 ",
+                                      "at:256;512",
+                                      "stream-k",
+                                      "stream-k:",
+                                      "stream-k:0",
+                                      "stream-k:1x",
+                                      "stream-k:65536",
+                                      "stream-k:-1",
+                                      "streamk:4",
+                                      "stream-k:1,2",
+                                      "at:99999999999999999999999",
+                                      "stream-k:99999999999999999999999",
+                                      "\x1b[31m"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error e = {""};
         cr_assert(!split_parse(bad[i], &s, &e) && e.text[0], "'%s' is taken", bad[i]);
@@ -56,10 +76,10 @@ Test(split, check) {
 Test(split, tile_tokens) {
     static const struct {
         size_t nt, od, j;
-    } row[] = {{1, 128, 8},     {8, 128, 8},     {9, 128, 16},   {17, 128, 24},  {33, 256, 40},   {64, 4096, 64},
-               {65, 128, 80},   {97, 128, 112},  {128, 128, 128}, {129, 128, 80}, {136, 128, 80},  {161, 128, 96},
-               {512, 128, 128}, {2048, 128, 128}, {513, 128, 112}, {17, 127, 32},  {33, 129, 64},   {65, 1, 128},
-               {136, 130, 128}, {12, 128, 16}};
+    } row[] = {{1, 128, 8},    {8, 128, 8},    {9, 128, 16},    {17, 128, 24},    {33, 256, 40},
+               {64, 4096, 64}, {65, 128, 80},  {97, 128, 112},  {128, 128, 128},  {129, 128, 80},
+               {136, 128, 80}, {161, 128, 96}, {512, 128, 128}, {2048, 128, 128}, {513, 128, 112},
+               {17, 127, 32},  {33, 129, 64},  {65, 1, 128},    {136, 130, 128},  {12, 128, 16}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         cr_assert(split_tile_tokens(row[i].nt, row[i].od) == row[i].j, "nt%zu.od%zu: J = %zu, want %zu", row[i].nt,
                   row[i].od, split_tile_tokens(row[i].nt, row[i].od), row[i].j);
@@ -69,7 +89,7 @@ Test(split, tile_tokens) {
 Test(split, known_grids) {
     static const struct {
         size_t od, id, nt, tiles, workers;
-    } row[] = {{4096, 4096, 64, 32, 132},    {4096, 4096, 512, 128, 128},   {4096, 4096, 2048, 512, 512},
+    } row[] = {{4096, 4096, 64, 32, 132},    {4096, 4096, 512, 128, 128},     {4096, 4096, 2048, 512, 512},
                {14336, 4096, 512, 448, 132}, {14336, 4096, 2048, 1792, 1792}, {4096, 14336, 64, 32, 132},
                {128, 512, 128, 1, 132}};
     struct split s = parsed("stream-k:132");

@@ -111,8 +111,10 @@ static double speed(const struct contract *c, const struct contract_operands *op
 static void measure(const struct contract *c, int threads) {
     const struct block_format *w = format_named(c->weight);
     const struct activation_format *a = activation_named(c->activation);
-    if (!w || !a || !a->pack)
+    if (!w || !a || !a->pack || ID % c->depth_multiple) {
+        printf("%-28s not measured: no way to make its operands\n", c->name);
         return;
+    }
     struct random_stream s = random_open(random_key(c->name), 0);
     uint8_t *weight = random_weight(w, &s), *activation = random_activation(a, &s), *alone[PLAIN_NT];
     struct contract_operands op = {.weight = weight, .activation = activation, .nt = NT, .od = OD, .id = ID},

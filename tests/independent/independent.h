@@ -102,14 +102,14 @@ void independent_add(struct wide *sum, bool negative, u128 mantissa, int exponen
 void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
 double independent_wide_value(const struct wide *sum); /* within 2^-52 of itself */
 
-/* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b) out, ties to even; NaN is 0x7fffffff. With `flush`
- * as PTX has it under .ftz. */
+/* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b) out, ties to even; NaN is 0x7fffffff. With
+ * `flush` as PTX has it under .ftz. */
 uint32_t independent_fma(uint32_t a, uint32_t b, uint32_t c, bool flush);
 uint32_t independent_times(uint32_t a, uint32_t b, bool flush);
 uint32_t independent_plus(uint32_t a, uint32_t b, bool flush);
-uint32_t independent_whole(int64_t n);                        /* nearest f32 */
-uint32_t independent_widened(uint32_t half);                  /* f32 of a binary16 */
-uint32_t independent_half_times(uint32_t half, unsigned n);   /* binary16 nearest to half * n; NaN is 0x7fff */
+uint32_t independent_whole(int64_t n);                      /* nearest f32 */
+uint32_t independent_widened(uint32_t half);                /* f32 of a binary16 */
+uint32_t independent_half_times(uint32_t half, unsigned n); /* binary16 nearest to half * n; NaN is 0x7fff */
 
 /* ---- stream_k.c ---- */
 
@@ -125,8 +125,8 @@ struct mmq_rules {
     bool flush;         /* f32 is .ftz */
     bool half_products; /* q4_K: d * sc and dmin * m are rounded to binary16 */
 };
-/* Bits of the sum of one cell over depths from .. to - 1. weight_row, id: a row of the weight; activation, nt, token: the
- * whole buffer. */
+/* Bits of the sum of one cell over depths from .. to - 1. weight_row, id: a row of the weight; activation, nt, token:
+ * the whole buffer. */
 uint32_t independent_mmq_part(enum mmq_kind kind, const uint8_t *weight_row, const uint8_t *activation, size_t nt,
                               size_t token, size_t from, size_t to, struct mmq_rules rules);
 /* The terms of the cell over these depths without any rounding; operands MUST be finite. */
@@ -136,8 +136,8 @@ void independent_mmq_exact(enum mmq_kind kind, const uint8_t *weight_row, const 
 /* ---- cpu.c: contracts of ggml's CPU over q8_K ---- */
 
 enum cpu_kind { CPU_Q4_K, CPU_Q6_K };
-/* Bits of a cell of depth id. fused: the lane's product and the product of minima are not rounded before they are added,
- * as a compiler that contracts makes it. */
+/* Bits of a cell of depth id. fused: the lane's product and the product of minima are not rounded before they are
+ * added, as a compiler that contracts makes it. */
 uint32_t independent_cpu(enum cpu_kind kind, const uint8_t *weight_row, const uint8_t *activation_row, size_t id,
                          bool fused);
 void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const uint8_t *activation_row, size_t id,

@@ -135,7 +135,8 @@ uint32_t independent_half_times(uint32_t half, unsigned n) {
     struct parts p = independent_parts(&binary16, half);
     if (p.kind == NOT_A_NUMBER || (p.kind == INFINITE && !n))
         return 0x7fff;
-    return p.kind == INFINITE ? half : independent_round(&binary16, p.negative, (u128)p.mantissa * n, p.exponent, false);
+    return p.kind == INFINITE ? half
+                              : independent_round(&binary16, p.negative, (u128)p.mantissa * n, p.exponent, false);
 }
 
 void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n) {
