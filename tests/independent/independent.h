@@ -66,6 +66,29 @@ size_t independent_iq_grid(const char *format, int8_t levels[INDEPENDENT_IQ_MOST
 
 void independent_pad40_quantize(const uint32_t x[32], uint8_t block[40]); /* x: bits of f32 */
 
+/* ---- pad40_t.c ---- */
+
+unsigned independent_pad40_t_reader(unsigned group, unsigned lane); /* byte of a chunk that the lane addresses */
+unsigned independent_pad40_t_token(unsigned w);                     /* token of the tile that scale word w is of */
+/* x: (nt, id) bits of f32; buffer: ceil(nt / 64) * id / 32 * 2304 bytes. */
+void independent_pad40_t(const uint32_t *x, size_t nt, size_t id, uint8_t *buffer);
+
+/* ---- q8_1.c ---- */
+
+/* What the quantisers do not do, unless a test wants a fault: all false is the format. */
+struct q8_1_rules {
+    bool ties_to_even; /* q8_K: away from zero */
+    bool keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
+};
+/* rcp.approx.ftz of sm_90. table: the measured table unpacked, 2^21 bytes; NULL: correctly rounded. */
+uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x);
+void independent_q8_1(const struct q8_1_rules *r, const uint32_t x[32], uint8_t block[36]);
+void independent_q8_1_cuda(const struct q8_1_rules *r, const uint8_t *table, const uint32_t x[32], uint8_t block[36]);
+enum q8_1_mmq_kind { Q8_1_MMQ_D4, Q8_1_MMQ_DS4, Q8_1_MMQ_D2S6 };
+void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, const uint8_t *table,
+                          const uint32_t x[128], uint8_t block[144]);
+void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]);
+
 /* ---- integers.c ---- */
 
 struct integers { /* of one value of a block, and its floating-point fields as bits of binary16; 0 where it has none */
