@@ -245,7 +245,7 @@ static const struct {
     {"quantize %1$s/x.f32 --format q8_0 --out /dev/full", "No space left on device"},
     {"reference", "want one CONTRACT"},
     {"reference --list pad40_quantize", "or --list alone"},
-    {"reference nosuch", "unknown contract 'nosuch'; there are:\nq4_k_pad40_two_term "},
+    {"reference nosuch", "unknown contract 'nosuch'; there are:\nq4_0_pad40 "},
     {"reference pad40_quantize", "needs --activation FILE, in f32"},
     {"reference q4_k_pad40_two_term --activation x --out %1$s/o", "needs --weight FILE, in q4_K"},
     {"reference pad40_quantize --weight x --activation x", "--weight: contract pad40_quantize is a quantiser"},
