@@ -12,15 +12,9 @@ extern const struct activation_format activation_q8_1_mmq_ds4;
 extern const struct activation_format activation_q8_1_mmq_d2s6;
 
 const struct activation_format *const activation_formats[] = {
-    &activation_pad40,
-    &activation_q8_k,
-    &activation_pad40_t,
-    &activation_q8_1,
-    &activation_q8_1_cuda,
-    &activation_q8_1_mmq_d4,
-    &activation_q8_1_mmq_ds4,
-    &activation_q8_1_mmq_d2s6,
-    NULL,
+    &activation_pad40,        &activation_q8_k,          &activation_pad40_t,
+    &activation_q8_1,         &activation_q8_1_cuda,     &activation_q8_1_mmq_d4,
+    &activation_q8_1_mmq_ds4, &activation_q8_1_mmq_d2s6, NULL,
 };
 
 const struct activation_format *activation_named(const char *name) {

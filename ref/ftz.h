@@ -2,8 +2,8 @@
  * become zeros of their sign. Source: PTX ISA 9.7.3 `add`, `mul`, `fma`; NaN and the edge as measured on sm_90.
  *
  * Whether a result is subnormal shows when it is rounded to 24 bits with no end to the exponents: what is below
- * 2^-126 - 2^-151 is flushed. (IEEE 754 rounds to the wider steps of the subnormal numbers, so that from 2^-126 - 2^-150
- * on the result is 2^-126.) */
+ * 2^-126 - 2^-151 is flushed. (IEEE 754 rounds to the wider steps of the subnormal numbers, so that from 2^-126 -
+ * 2^-150 on the result is 2^-126.) */
 #ifndef REF_FTZ_H
 #define REF_FTZ_H
 
@@ -14,9 +14,7 @@
 /* x flushed; every NaN gives 0x7fffffff. */
 static inline float ftz(float x) {
     uint32_t bits = float_bits(x), magnitude = bits & 0x7fffffff;
-    return magnitude > 0x7f800000   ? bits_float(0x7fffffff)
-           : magnitude < 0x00800000 ? bits_float(bits & 0x80000000)
-                                    : x;
+    return magnitude > 0x7f800000 ? bits_float(0x7fffffff) : magnitude < 0x00800000 ? bits_float(bits & 0x80000000) : x;
 }
 
 /* Sums of normal numbers are exact where they are small. */
@@ -33,8 +31,8 @@ static inline bool ftz_fma_below(float a, float b, float c) {
     return size < edge || (size <= edge && away_from_zero < 0);
 }
 
-/* rn(a * b + c) of operands that are not subnormal, a NaN as it comes: for inner loops. One test keeps all but zeros and
- * the smallest results out of the rest. */
+/* rn(a * b + c) of operands that are not subnormal, a NaN as it comes: for inner loops. One test keeps all but zeros
+ * and the smallest results out of the rest. */
 static inline float ftz_fma_of_normal(float a, float b, float c) {
     const float x = fmaf(a, b, c);
     const uint32_t bits = float_bits(x), magnitude = bits & 0x7fffffff;

@@ -1,6 +1,6 @@
-/* The q8_1_mmq blocks and their quantiser: llama.cpp's `quantize_mmq_q8_1` of ggml-cuda/quantize.cu at d99724f2, as nvcc
- * 13.0 compiles it with -use_fast_math; measured on an H200 for DS4. f32, nearest even, every operation .ftz. One lane
- * has four values x0 .. x3; a scale serves 32 values (8 lanes), of d2s6 64 (16 lanes).
+/* The q8_1_mmq blocks and their quantiser: llama.cpp's `quantize_mmq_q8_1` of ggml-cuda/quantize.cu at d99724f2, as
+ * nvcc 13.0 compiles it with -use_fast_math; measured on an H200 for DS4. f32, nearest even, every operation .ftz. One
+ * lane has four values x0 .. x3; a scale serves 32 values (8 lanes), of d2s6 64 (16 lanes).
  *
  *   amax  = max |x| of the scale's values                                  abs.ftz, max.ftz
  *   d_inv = div.approx(127, amax) ; d = rcp.approx(d_inv)                  rcp_approx.h: not amax / 127

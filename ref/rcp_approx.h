@@ -1,7 +1,7 @@
 /* rcp.approx.ftz.f32 of sm_90: the one operation of the quantisers that no rule of IEEE 754 gives.
  *
- * Its results were measured on an H200 for every mantissa: fixtures/golden/rcp_approx_sm90.bin.zz (the README there says
- * how). A result is rn(1/x) moved by -1, 0 or 1 unit in the last place, by the mantissa of x alone. */
+ * Its results were measured on an H200 for every mantissa: fixtures/golden/rcp_approx_sm90.bin.zz (the README there
+ * says how). A result is rn(1/x) moved by -1, 0 or 1 unit in the last place, by the mantissa of x alone. */
 #ifndef REF_RCP_APPROX_H
 #define REF_RCP_APPROX_H
 
@@ -18,8 +18,8 @@ bool rcp_approx_load(const char *path, struct error *e);
  * it is an approximation of what the hardware gives. */
 bool rcp_approx_measured(void);
 
-/* rcp.approx.ftz.f32: subnormal x counts as a zero of its sign; 1/+-0 is +-infinity, 1/+-infinity is +-0; a result below
- * 2^-126 (|x| > 2^126) is a zero of its sign; NaN gives 0x7fffffff. Source: PTX ISA 9.7.3.14 `rcp`. */
+/* rcp.approx.ftz.f32: subnormal x counts as a zero of its sign; 1/+-0 is +-infinity, 1/+-infinity is +-0; a result
+ * below 2^-126 (|x| > 2^126) is a zero of its sign; NaN gives 0x7fffffff. Source: PTX ISA 9.7.3.14 `rcp`. */
 float rcp_approx_ftz(float x);
 
 /* div.approx.ftz.f32: a * (1/b), that is rn_ftz(a * rcp_approx_ftz(b)). For |b| > 2^126 it is a zero, or NaN where a is

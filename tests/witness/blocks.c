@@ -53,10 +53,18 @@ static size_t field_edges(size_t bytes, bool finite, const uint32_t **edges) {
                                       0xff800000, 0x7fc00000, 0xff812345};
     static const uint32_t exponent[] = {127, 128, 0, 1, 2, 253, 254, 255};
     switch (bytes) {
-    case 2: *edges = half; return finite ? 9 : 13;
-    case 4: *edges = single; return finite ? 9 : 13;
-    case 1: *edges = exponent; return finite ? 7 : 8;
-    default: *edges = NULL; return 0;
+    case 2:
+        *edges = half;
+        return finite ? 9 : 13;
+    case 4:
+        *edges = single;
+        return finite ? 9 : 13;
+    case 1:
+        *edges = exponent;
+        return finite ? 7 : 8;
+    default:
+        *edges = NULL;
+        return 0;
     }
 }
 

@@ -73,8 +73,7 @@ void compare_decoder(const struct block_format *f, const char *witness, decode_b
     }
     report(FAILED, witness, f->name, "dequantize",
            "%zu blocks, %zu differ; first: block %zu value %zu, ref 0x%08x %.9g, %s 0x%08x %.9g", total, differing,
-           first.index, first.element, first.ref, bits_float(first.ref), witness, first.other,
-           bits_float(first.other));
+           first.index, first.element, first.ref, bits_float(first.ref), witness, first.other, bits_float(first.other));
     print_block(f, &first, finite);
 }
 

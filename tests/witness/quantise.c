@@ -20,8 +20,8 @@ static const struct closed {
     bool range;
     float least;
 } closed[] = {
-    {"f16", 0, false, 0},   {"bf16", 0, false, 0},  {"q4_0", 8, false, 0},   {"q4_1", 15, true, 0},
-    {"q5_0", 16, false, 0}, {"q5_1", 31, true, 0},  {"q8_0", 127, false, 0}, {"q8_1", 127, false, 0},
+    {"f16", 0, false, 0},    {"bf16", 0, false, 0},          {"q4_0", 8, false, 0},   {"q4_1", 15, true, 0},
+    {"q5_0", 16, false, 0},  {"q5_1", 31, true, 0},          {"q8_0", 127, false, 0}, {"q8_1", 127, false, 0},
     {"q8_K", 127, false, 0}, {"mxfp4", 0, false, 0x1p-125f},
 };
 
@@ -119,10 +119,18 @@ static void generate(size_t set, float *x, size_t n) {
     for (size_t k = 0; k < SET_BLOCKS * n; k++) {
         float normal = random_normal(&s);
         switch (set) {
-        case 0: x[k] = normal; break;
-        case 1: x[k] = random_unit(&s) * 2 - 1; break;
-        case 2: x[k] = normal * normal * normal; break;
-        default: x[k] = random_unit(&s) + 0.5f; break;
+        case 0:
+            x[k] = normal;
+            break;
+        case 1:
+            x[k] = random_unit(&s) * 2 - 1;
+            break;
+        case 2:
+            x[k] = normal * normal * normal;
+            break;
+        default:
+            x[k] = random_unit(&s) + 0.5f;
+            break;
         }
     }
 }
@@ -213,6 +221,8 @@ void compare_activation_quantisers(size_t blocks) {
     for (const struct activation_format *const *row = activation_formats; *row; row++) {
         const struct activation_format *f = *row;
         ggml_quantiser *theirs = ggml_quantiser_of(f->name);
+        if (!wanted(f->name))
+            continue;
         if (!theirs || !closed_named(f->name))
             report(SKIPPED, "ggml", f->name, "quantize", "no such format in ggml's CPU libraries");
         else

@@ -33,9 +33,15 @@ void values_of(const char *name, size_t index, float *x, size_t n) {
     float scale = power_of_two(between(&s, -120, 120)), unit = power_of_two(between(&s, -14, 10));
     for (size_t k = 0; k < n; k++) {
         switch (index % KINDS) {
-        case 0: x[k] = random_normal(&s) * unit; break;
-        case 1: x[k] = (random_unit(&s) - 0.5f) * unit; break;
-        case 2: x[k] = random_normal(&s) * scale; break;
+        case 0:
+            x[k] = random_normal(&s) * unit;
+            break;
+        case 1:
+            x[k] = (random_unit(&s) - 0.5f) * unit;
+            break;
+        case 2:
+            x[k] = random_normal(&s) * scale;
+            break;
         case 3: /* any finite bits */
             do
                 x[k] = bits_float(random_u32(&s));
@@ -44,13 +50,27 @@ void values_of(const char *name, size_t index, float *x, size_t n) {
         case 4: /* few values, zeros of both signs between them */
             x[k] = random_below(&s, 8) ? sign_of(&s) * 0.0f : random_normal(&s) * unit;
             break;
-        case 5: x[k] = bits_float(random_u32(&s) & (index / KINDS % 2 ? 0x807fffff : 0x83ffffff)); break; /* subnormal, tiny */
-        case 6: x[k] = (index / KINDS % 2 ? sign_of(&s) : 1) * bits_float(0x7f000000 + random_below(&s, 0x800000)); break; /* near the largest */
-        case 7: x[k] = (float)between(&s, -3, 3) * unit; break;          /* few levels, many equal extremes */
-        case 8: x[k] = random_normal(&s) * (random_below(&s, 32) ? unit : unit * 256); break; /* outliers */
-        case 9: x[k] = ((float)k - (float)(n / 2)) * unit; break;                             /* a ramp */
-        case 10: x[k] = (index / KINDS % 2 ? -1.0f : 1.0f) * (1 + random_unit(&s)) * unit; break; /* one sign */
-        default: x[k] = 0; break; /* ties, below */
+        case 5:
+            x[k] = bits_float(random_u32(&s) & (index / KINDS % 2 ? 0x807fffff : 0x83ffffff));
+            break; /* subnormal, tiny */
+        case 6:
+            x[k] = (index / KINDS % 2 ? sign_of(&s) : 1) * bits_float(0x7f000000 + random_below(&s, 0x800000));
+            break; /* near the largest */
+        case 7:
+            x[k] = (float)between(&s, -3, 3) * unit;
+            break; /* few levels, many equal extremes */
+        case 8:
+            x[k] = random_normal(&s) * (random_below(&s, 32) ? unit : unit * 256);
+            break; /* outliers */
+        case 9:
+            x[k] = ((float)k - (float)(n / 2)) * unit;
+            break; /* a ramp */
+        case 10:
+            x[k] = (index / KINDS % 2 ? -1.0f : 1.0f) * (1 + random_unit(&s)) * unit;
+            break; /* one sign */
+        default:
+            x[k] = 0;
+            break; /* ties, below */
         }
     }
     if (index % KINDS == KINDS - 1)

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+bool wanted(const char *name); /* main.c: whether the command line leaves this format or contract in */
+
 /* ---- report.c: one line a check, and the totals ---- */
 
 enum outcome { PASSED, FAILED, SKIPPED };
@@ -20,8 +22,8 @@ int report_totals(void);
 /* ---- blocks.c: block number `index` of the test of a format, a function of (format, index) alone ---- */
 
 /* Blocks 0 .. block_edges-1 are the adversarial ones: all bits 0 and 1, every field at its extremes, every single bit
- * set and cleared under a scale of 1; of a 16-bit format all there are. Random bytes follow. finite: no infinity and no NaN in a floating-point field;
- * otherwise every eighth random block has any bits there. */
+ * set and cleared under a scale of 1; of a 16-bit format all there are. Random bytes follow. finite: no infinity and no
+ * NaN in a floating-point field; otherwise every eighth random block has any bits there. */
 size_t block_edges(const struct block_format *f);
 void block_of(const struct block_format *f, size_t index, bool finite, uint8_t *block);
 
@@ -46,8 +48,8 @@ typedef void ggml_decoder(const void *blocks, float *out, int64_t values);
 typedef void ggml_quantiser(const float *in, void *blocks, int64_t values);
 typedef void ggml_dot(int n, float *s, size_t bs, const void *x, size_t bx, const void *y, size_t by, int nrc);
 
-bool ggml_open(const char *folder); /* libggml-base.so.0 and libggml-cpu.so.0; false after a message */
-ggml_decoder *ggml_decoder_of(const char *format);     /* NULL when ggml has none */
+bool ggml_open(const char *folder);                /* libggml-base.so.0 and libggml-cpu.so.0; false after a message */
+ggml_decoder *ggml_decoder_of(const char *format); /* NULL when ggml has none */
 ggml_quantiser *ggml_quantiser_of(const char *format); /* of a block format, q8_1 or q8_K */
 /* The scalar dot product of a format with q8_0, q8_1 or q8_K, whose name goes to *activation. */
 ggml_dot *ggml_dot_of(const char *format, const char **activation);
