@@ -58,7 +58,7 @@ void compare_integers(const struct block_format *f, size_t blocks) {
         return; /* a number has no integers */
     if (!f->unpack || !f->pack || !dot) {
         report(SKIPPED, "ggml", f->name, "integers", "%s",
-               dot ? "ref has no integer view of it" : "ggml has no dot product of it");
+               dot ? "ref has no integer view of it" : "ggml has no dot product of it, or needs AVX2 here");
         return;
     }
     size_t differing = 0, first = SIZE_MAX;
@@ -230,7 +230,7 @@ void compare_contracts(void) {
         ggml_dot *dot = ggml_dot_of(c->weight, &activation);
         const struct block_format *f = format_named(c->weight);
         if (!dot || !f || !f->unpack || strcmp(activation, c->activation))
-            report(SKIPPED, "ggml", c->name, "contract", "ggml has no such dot product");
+            report(SKIPPED, "ggml", c->name, "contract", "ggml has no such dot product, or needs AVX2 here");
         else
             compare_contract(c, f, dot);
     }

@@ -51,7 +51,8 @@ typedef void ggml_dot(int n, float *s, size_t bs, const void *x, size_t bx, cons
 bool ggml_open(const char *folder);                /* libggml-base.so.0 and libggml-cpu.so.0; false after a message */
 ggml_decoder *ggml_decoder_of(const char *format); /* NULL when ggml has none */
 ggml_quantiser *ggml_quantiser_of(const char *format); /* of a block format, q8_1 or q8_K */
-/* The scalar dot product of a format with q8_0, q8_1 or q8_K, whose name goes to *activation. */
+/* The scalar dot product of a format with q8_0, q8_1 or q8_K, whose name goes to *activation; NULL also where
+ * libggml-cpu.so.0 does not run. */
 ggml_dot *ggml_dot_of(const char *format, const char **activation);
 
 void compare_ggml_decoder(const struct block_format *f, size_t blocks);
