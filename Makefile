@@ -41,7 +41,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test witness asan lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test witness asan fuzz-gguf lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -53,7 +53,7 @@ planted = $(foreach plant,$(REF_PLANTS),$(1)/planted/$(firstword $(subst =, ,$(p
 help: ## this list
 	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  ARGS='...' is handed to the command of gate, test and asan: make gate ARGS='-j 1 q4_K/*'"
 
@@ -72,6 +72,12 @@ asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the addres
 witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml's libraries and gguf's numpy decoders, both from PyPI
 	@ci/setup witness
 	@ci/witness $(BUILD)
+
+TIME := 60
+
+fuzz-gguf: ## damaged GGUF files for TIME=60 seconds, under the sanitisers
+	@ci/setup build fuzz
+	@CC='$(CC)' ci/fuzz-gguf $(TIME) $(BUILD)/fuzz
 
 lint: ## includes point one way, format, static analysis
 	@ci/setup build test lint

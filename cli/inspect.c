@@ -1,10 +1,12 @@
 /* warpproof inspect FILE.gguf: what a model file holds, and the range of the values of every tensor ref/ can decode. */
 #include "../ref/checked.h"
-#include "../ref/gguf.h"
+#include "../ref/gguf_scan.h"
 #include "../ref/gguf_types.h"
 #include "../ref/half.h"
 #include "../ref/printable.h"
+#include "../reports/file.h"
 #include "command.h"
+#include "inspect_json.h"
 #include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -14,14 +16,17 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: warpproof inspect FILE.gguf [--tensors PATTERN] [--keys]\n"
+    "usage: warpproof inspect FILE.gguf [--tensors PATTERN] [--keys] [--json FILE]\n"
     "\n"
     "Prints the header, the metadata and the tensors of a GGUF file (version 2 or 3, little-endian): type, extents\n"
     "(values a row first), bytes, offset in the file and, where the type can be decoded, the least and largest value\n"
-    "and how many values are not finite.\n"
+    "and how many values are not finite. Says when scales are NaN or infinite or look byte-swapped. Of a file that "
+    "was\n"
+    "cut short it lists what is whole, says what is missing, and exits 2.\n"
     "\n"
     "  --tensors PATTERN  only tensors whose name matches the shell pattern, e.g. 'blk.0.*'\n"
     "  --keys             every key of the metadata, not only general.*\n"
+    "  --json FILE        the tensors as JSON lines, written whole or not at all\n"
     "  --help             this text\n"
     "\n"
     "exit: 0 done, 2 wrong usage or a bad file, 3 no tensor matches PATTERN\n";
@@ -128,118 +133,170 @@ static void print_metadata(const struct gguf_file *f, bool all) {
         printf("  %zu more, shown by --keys\n", hidden);
 }
 
-struct range {
-    float least, most; /* of the finite values; least > most when there are none */
-    uint64_t not_finite;
-};
-
-/* Block by block: a row may be as long as the file, its values many times that. */
-static struct range find_range(const struct gguf_tensor *t) {
-    struct range range = {INFINITY, -INFINITY, 0};
-    float *value = must_calloc(t->format->block_values, sizeof *value);
-    for (size_t at = 0; at < t->bytes; at += t->format->block_bytes) {
-        t->format->dequantize(t->data + at, value);
-        for (size_t i = 0; i < t->format->block_values; i++) {
-            if (!isfinite(value[i])) {
-                range.not_finite++;
-                continue;
-            }
-            range.least = value[i] < range.least ? value[i] : range.least;
-            range.most = value[i] > range.most ? value[i] : range.most;
-        }
-    }
-    free(value);
-    return range;
+/* What is odd about the scales, in words; "" when nothing is. */
+static const char *scale_words(const struct gguf_scan *s, char *out, size_t room) {
+    int at = 0;
+    out[0] = 0;
+    if (s->scales_nan > 0)
+        at += snprintf(out + at, room - (size_t)at, "; %" PRIu64 " scales NaN", s->scales_nan);
+    if (s->scales_infinite > 0)
+        at += snprintf(out + at, room - (size_t)at, "; %" PRIu64 " scales infinite", s->scales_infinite);
+    if (s->looks_swapped)
+        snprintf(out + at, room - (size_t)at, "; scales look byte-swapped: median %.3g, swapped %.3g", s->median,
+                 s->swapped_median);
+    return out;
 }
 
-static void print_tensor(const struct gguf_tensor *t, int width) {
-    char name[NAME_ROOM], extents[4 * 24];
+static bool is_suspicious(const struct gguf_scan *s) {
+    return s->scales_nan > 0 || s->scales_infinite > 0 || s->looks_swapped;
+}
+
+/* The line of a tensor. scan: NULL when it was not scanned. */
+static void print_tensor(const struct gguf_tensor *t, const struct gguf_scan *scan, int width) {
+    char name[NAME_ROOM], extents[4 * 24], words[256];
     int length = snprintf(extents, sizeof extents, "%" PRIu64, t->extent[0]);
     for (unsigned i = 1; i < t->dims; i++)
         length += snprintf(extents + length, sizeof extents - (size_t)length, " x %" PRIu64, t->extent[i]);
     printf("%-*s  %-8s  %-20s  %12zu  %12" PRIu64 "  ", width, printable(name, sizeof name, t->name, strlen(t->name)),
            t->type_name, extents, t->bytes, t->offset);
-    if (!t->format) {
-        printf("%13s  %13s  no decoder\n", "-", "-");
+    if (!scan) {
+        printf("%13s  %13s  %s\n", "-", "-", t->data ? "no decoder" : "CUT OFF");
         return;
     }
-    struct range range = find_range(t);
-    if (range.least <= range.most)
-        printf("%13.6g  %13.6g  ", range.least, range.most);
+    if (scan->least <= scan->most)
+        printf("%13.6g  %13.6g  ", scan->least, scan->most);
     else
         printf("%13s  %13s  ", "-", "-");
-    if (range.not_finite > 0)
-        printf("%" PRIu64 " not finite\n", range.not_finite);
+    if (scan->not_finite > 0)
+        printf("%" PRIu64 " not finite", scan->not_finite);
     else
-        puts("finite");
+        fputs("finite", stdout);
+    puts(scale_words(scan, words, sizeof words));
 }
 
 static bool matches(const struct gguf_tensor *t, const char *pattern) {
     return !pattern || fnmatch(pattern, t->name, 0) == 0;
 }
 
-/* The table, one line as soon as a tensor is scanned, then how many there are of each type. Returns the tensors listed.
- */
-static size_t print_tensors(const struct gguf_file *f, const char *pattern) {
-    size_t count = 0, bytes = 0, of_type[GGUF_TYPE_COUNT] = {0};
+struct survey {
+    const struct gguf_file *file;
+    const char *pattern;
+    size_t listed, bytes, suspicious, cut;
+    size_t of_type[GGUF_TYPE_COUNT];
+    struct inspect_json *json; /* NULL without --json */
+};
+
+static int name_width(const struct survey *s) {
     int width = (int)strlen("tensor");
-    for (size_t i = 0; i < f->tensor_count; i++) {
-        const struct gguf_tensor *t = &f->tensors[i];
-        if (!matches(t, pattern))
+    for (size_t i = 0; i < s->file->tensor_count; i++) {
+        const struct gguf_tensor *t = &s->file->tensors[i];
+        if (!matches(t, s->pattern))
             continue;
         char name[NAME_ROOM];
         int length = (int)strlen(printable(name, sizeof name, t->name, strlen(t->name)));
         width = length > width ? length : width;
-        count++;
-        bytes += t->bytes; /* tensors do not overlap: at most the file */
-        of_type[t->type]++;
     }
-    if (count == 0)
-        return 0;
-    width = width > 48 ? 48 : width;
-    printf("\n%-*s  %-8s  %-20s  %12s  %12s  %13s  %13s  %s\n", width, "tensor", "type", "extents", "bytes", "offset",
-           "least", "largest", "values");
-    for (size_t i = 0; i < f->tensor_count; i++)
-        if (matches(&f->tensors[i], pattern))
-            print_tensor(&f->tensors[i], width);
-    printf("\n%zu tensors, %zu bytes:", count, bytes);
+    return width > 48 ? 48 : width;
+}
+
+/* One line as soon as a tensor is scanned. */
+static bool survey_tensor(struct survey *s, const struct gguf_tensor *t, int width, struct error *e) {
+    struct gguf_scan scan;
+    const bool scanned = t->format && t->data;
+    if (scanned && !gguf_scan(t, &scan, e))
+        return false;
+    if (s->listed == 0)
+        printf("\n%-*s  %-8s  %-20s  %12s  %12s  %13s  %13s  %s\n", width, "tensor", "type", "extents", "bytes",
+               "offset", "least", "largest", "values");
+    print_tensor(t, scanned ? &scan : NULL, width);
+    s->listed++;
+    s->bytes += t->bytes; /* tensors do not overlap: at most the file, and of a cut one at most 2^20 * 2^44 */
+    s->of_type[t->type]++;
+    s->cut += !t->data;
+    s->suspicious += scanned && is_suspicious(&scan);
+    return !s->json || inspect_json_tensor(s->json, t, scanned ? &scan : NULL, e);
+}
+
+static void print_totals(const struct survey *s) {
+    printf("\n%zu tensors, %zu bytes:", s->listed, s->bytes);
     const char *comma = "";
     for (size_t type = 0; type < GGUF_TYPE_COUNT; type++)
-        if (of_type[type] > 0) {
-            printf("%s %zu %s", comma, of_type[type], gguf_types[type].name);
+        if (s->of_type[type] > 0) {
+            printf("%s %zu %s", comma, s->of_type[type], gguf_types[type].name);
             comma = ",";
         }
     putchar('\n');
-    return count;
+    if (s->suspicious > 0)
+        printf("suspicious scales in %zu of them\n", s->suspicious);
 }
 
-static int inspect(const char *path, const char *pattern, bool all_keys) {
-    struct error e;
-    struct gguf_file *f = gguf_open(path, &e);
-    if (!f)
-        return usage_error("inspect", "%s", e.text);
+/* What a cut file has and has not, on stderr. */
+static void report_cut(const struct survey *s) {
+    const struct gguf_file *f = s->file;
+    flush_output();
+    usage_error("inspect", "%s", f->missing.text);
+    if (f->entry_count < f->entries_named || f->tensor_count < f->tensors_named)
+        usage_error("inspect", "cut short: %zu of %zu keys and %zu of %zu tensor descriptions are whole, no data",
+                    f->entry_count, f->entries_named, f->tensor_count, f->tensors_named);
+    else
+        usage_error("inspect", "cut short: the data of %zu of the %zu tensors listed are not there whole", s->cut,
+                    s->listed);
+}
+
+static int survey_file(struct survey *s, bool all_keys, struct error *e) {
+    const struct gguf_file *f = s->file;
     char shown[1024];
-    printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu keys, %zu tensors, alignment %" PRIu64 "\n",
-           printable(shown, sizeof shown, path, strlen(path)), f->version, f->size, f->entry_count, f->tensor_count,
-           f->alignment);
+    printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu keys, %zu tensors, alignment %" PRIu64 "%s\n",
+           printable(shown, sizeof shown, f->path, strlen(f->path)), f->version, f->size, f->entries_named,
+           f->tensors_named, f->alignment, f->cut ? ", CUT SHORT" : "");
     print_metadata(f, all_keys);
-    size_t listed = print_tensors(f, pattern);
-    gguf_close(f);
-    if (pattern && listed == 0) {
+    const int width = name_width(s);
+    for (size_t i = 0; i < f->tensor_count; i++)
+        if (matches(&f->tensors[i], s->pattern) && !survey_tensor(s, &f->tensors[i], width, e))
+            return usage_error("inspect", "%s", e->text);
+    if (s->listed > 0)
+        print_totals(s);
+    if (s->json && !inspect_json_end(s->json, f, s->listed, s->suspicious, e))
+        return usage_error("inspect", "%s", e->text);
+    if (f->cut) {
+        report_cut(s);
+        return EXIT_INPUT;
+    }
+    if (s->pattern && s->listed == 0) {
         flush_output();
-        usage_error("inspect", "no tensor matches '%s'", printable(shown, sizeof shown, pattern, strlen(pattern)));
+        usage_error("inspect", "no tensor matches '%s'",
+                    printable(shown, sizeof shown, s->pattern, strlen(s->pattern)));
         return EXIT_NOTHING_RAN;
     }
     return EXIT_PASSED;
 }
 
+static int inspect(const char *path, const char *pattern, bool all_keys, const char *json) {
+    struct error e;
+    if (json && !file_can_put(json, &e))
+        return usage_error("inspect", "%s", e.text);
+    struct gguf_file *f = gguf_open_cut(path, &e);
+    if (!f)
+        return usage_error("inspect", "%s", e.text);
+    struct survey s = {.file = f, .pattern = pattern};
+    int code;
+    if (json && !(s.json = inspect_json_begin(json, &e)))
+        code = usage_error("inspect", "%s", e.text);
+    else
+        code = survey_file(&s, all_keys, &e);
+    inspect_json_free(s.json);
+    gguf_close(f);
+    return code;
+}
+
 int inspect_main(int argc, char **argv) {
-    enum { TENSORS = 256, KEYS }; /* above every character: optopt tells long options from short ones */
+    enum { TENSORS = 256, KEYS, JSON }; /* above every character: optopt tells long options from short ones */
     static const struct option options[] = {{"tensors", required_argument, NULL, TENSORS},
                                             {"keys", no_argument, NULL, KEYS},
+                                            {"json", required_argument, NULL, JSON},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    const char *pattern = NULL;
+    const char *pattern = NULL, *json = NULL;
     bool all_keys = false;
     opterr = 0; /* our own words below */
     optind = 0; /* start over, whoever used getopt before */
@@ -248,6 +305,8 @@ int inspect_main(int argc, char **argv) {
             pattern = optarg;
         else if (c == KEYS)
             all_keys = true;
+        else if (c == JSON)
+            json = optarg;
         else if (c == 'h') {
             fputs(usage, stdout);
             return EXIT_PASSED;
@@ -256,5 +315,5 @@ int inspect_main(int argc, char **argv) {
     }
     if (argc - optind != 1)
         return usage_error("inspect", "expected one FILE.gguf (see warpproof inspect --help)");
-    return inspect(argv[optind], pattern, all_keys);
+    return inspect(argv[optind], pattern, all_keys, json);
 }

@@ -1,6 +1,5 @@
 #include "data.h"
-#include "../ref/activation.h"
-#include "../ref/format.h"
+#include "data_packed.h"
 #include "place.h"
 #include <string.h>
 
@@ -32,8 +31,15 @@ bool data_fill(enum data_class c, const char *format, struct random_stream *s, s
     const struct data_filler *f = fillers[c];
     while (f && f->format && strcmp(f->format, format))
         f++;
-    if (!f || !f->format)
+    const struct block_format *weight = format_named(format);
+    const struct activation_format *activation = weight ? NULL : activation_named(format);
+    if (f && f->format)
+        f->fill(s, rows, depth, bytes);
+    else if (f && weight && weight->pack)
+        data_packed_weight(c, weight, s, rows, depth, bytes);
+    else if (f && activation && activation->pack)
+        data_packed_activation(c, activation, s, rows, depth, bytes);
+    else
         return fail(e, "there are no data of class %s for format %s", data_class_names[c], format);
-    f->fill(s, rows, depth, bytes);
     return true;
 }

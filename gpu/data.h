@@ -1,5 +1,6 @@
-/* Operand data of cases, by class. One class is one file (data_exact.c ...) that defines one filler a format; a new
- * format adds its filler to the table at the end of each class's file. The classes always run in this order, because
+/* Operand data of cases, by class. A format that can pack integers (ref/format.h, ref/activation.h) has data of every
+ * class by the rules of data_packed.c; one with corners of its own has a filler in the table at the end of the class's
+ * file (data_exact.c ...), which goes before. The classes always run in this order, because
  * the pattern of red and green is a diagnosis:
  *
  *   exact  every order of summation gives the same bits; red means layout, indexing or memory

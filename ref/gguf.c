@@ -40,6 +40,8 @@ struct reader {
     const char *kind; /* "key" or "tensor"; NULL in the header */
     size_t index;     /* which key or tensor */
     const char *name; /* its name once that is read, else NULL */
+    bool takes_cut;   /* a file that ends too soon is no error */
+    bool cut;         /* what went wrong is that the file ends too soon */
     struct error *e;
 };
 
@@ -79,6 +81,7 @@ static uint64_t little_endian(const uint8_t *p, size_t n) {
 static const uint8_t *take(struct reader *r, size_t n, const char *what) {
     size_t left = r->size - r->at;
     if (n > left) {
+        r->cut = true;
         bad(r, r->at, "the file ends inside %s: %zu bytes expected, %zu left", what, n, left);
         return NULL;
     }
@@ -229,13 +232,15 @@ static bool take_tensor(struct reader *r, uint64_t alignment, struct gguf_tensor
 }
 
 /* Turns the offset of a tensor into one from the start of the file, and sets its data. */
-static bool place_tensor(const struct reader *r, size_t section, struct gguf_tensor *t) {
+static bool place_tensor(struct reader *r, size_t section, struct gguf_tensor *t) {
     size_t start, end;
     if (!size_add(section, t->offset, &start) || !size_add(start, t->bytes, &end))
         return bad(r, section, "its data end past 64 bits: offset %" PRIu64 ", %zu bytes", t->offset, t->bytes);
-    if (end > r->size)
-        return bad(r, start, "its %zu bytes of data end at byte %zu, the file has %zu", t->bytes, end, r->size);
     t->offset = start;
+    if (end > r->size) {
+        r->cut = true;
+        return bad(r, start, "its %zu bytes of data end at byte %zu, the file has %zu", t->bytes, end, r->size);
+    }
     t->data = r->bytes + start;
     return true;
 }
@@ -317,10 +322,17 @@ static bool read_header(struct reader *r, struct gguf_file *f) {
         return bad(r, 8, "%" PRIu64 " tensors, expected at most %d", tensors, MOST_THINGS);
     if (keys > MOST_THINGS)
         return bad(r, 16, "%" PRIu64 " keys, expected at most %d", keys, MOST_THINGS);
-    if (tensors > left / LEAST_TENSOR_BYTES || keys > left / LEAST_KEY_BYTES)
-        return bad(r, r->at,
-                   "the file ends too soon: %" PRIu64 " tensors and %" PRIu64 " keys expected, %zu bytes left", tensors,
-                   keys, left);
+    f->tensors_named = tensors;
+    f->entries_named = keys;
+    if (tensors > left / LEAST_TENSOR_BYTES || keys > left / LEAST_KEY_BYTES) {
+        r->cut = true;
+        bad(r, r->at, "the file ends too soon: %" PRIu64 " tensors and %" PRIu64 " keys expected, %zu bytes left",
+            tensors, keys, left);
+        if (!r->takes_cut)
+            return false;
+        tensors = tensors < left / LEAST_TENSOR_BYTES ? tensors : left / LEAST_TENSOR_BYTES;
+        keys = keys < left / LEAST_KEY_BYTES ? keys : left / LEAST_KEY_BYTES;
+    }
     f->tensors = calloc(tensors + 1, sizeof *f->tensors);
     f->entries = calloc(keys + 1, sizeof *f->entries);
     if (!f->tensors || !f->entries)
@@ -345,39 +357,79 @@ static bool read_alignment(struct reader *r, struct gguf_file *f) {
     return true;
 }
 
-static bool read_all(struct reader *r, struct gguf_file *f, struct mention *names) {
-    for (size_t i = 0; i < f->entry_count; i++) {
+/* Keys 0 .. entry_count - 1; at a cut, entry_count becomes how many are whole. */
+static bool read_entries(struct reader *r, struct gguf_file *f, struct mention *names) {
+    const size_t count = f->entry_count;
+    for (size_t i = 0; i < count; i++) {
         about(r, "key", i, NULL);
         size_t at = r->at;
-        if (!take_entry(r, &f->entries[i]))
+        if (!take_entry(r, &f->entries[i])) {
+            free(f->entries[i].key);
+            f->entry_count = i;
             return false;
+        }
         names[i] = (struct mention){f->entries[i].key, i, at};
     }
-    if (!check_unique(r, "key", names, f->entry_count) || !read_alignment(r, f))
-        return false;
+    return true;
+}
 
-    for (size_t i = 0; i < f->tensor_count; i++) {
+static bool read_tensors(struct reader *r, struct gguf_file *f, struct mention *names) {
+    const size_t count = f->tensor_count;
+    for (size_t i = 0; i < count; i++) {
         about(r, "tensor", i, NULL);
         size_t at = r->at;
-        if (!take_tensor(r, f->alignment, &f->tensors[i]))
+        if (!take_tensor(r, f->alignment, &f->tensors[i])) {
+            free(f->tensors[i].name);
+            f->tensor_count = i;
             return false;
+        }
         names[i] = (struct mention){f->tensors[i].name, i, at};
     }
-    if (!check_unique(r, "tensor", names, f->tensor_count))
+    return true;
+}
+
+/* Whether to go on after a step that failed: only past a cut, and only for those who take one. */
+static bool goes_on(const struct reader *r) {
+    return r->cut && r->takes_cut;
+}
+
+static bool read_all(struct reader *r, struct gguf_file *f, struct mention *names) {
+    const size_t named = f->tensor_count;
+    f->tensor_count = 0; /* until their descriptions are read */
+    const bool keys_whole = read_entries(r, f, names);
+    if ((!keys_whole && !goes_on(r)) || !check_unique(r, "key", names, f->entry_count) || !read_alignment(r, f))
         return false;
+    if (!keys_whole)
+        return true;
+    f->tensor_count = named;
+    const bool tensors_whole = read_tensors(r, f, names);
+    if ((!tensors_whole && !goes_on(r)) || !check_unique(r, "tensor", names, f->tensor_count))
+        return false;
+    if (!tensors_whole)
+        return true; /* where the data section starts is not known: no data of any tensor */
 
     /* r->at is at most the file's size and the alignment small: no overflow */
     size_t section = (r->at + f->alignment - 1) / f->alignment * f->alignment;
+    struct error first = {0};
     for (size_t i = 0; i < f->tensor_count; i++) {
         about(r, "tensor", i, f->tensors[i].name);
-        if (!place_tensor(r, section, &f->tensors[i]))
+        const bool was_cut = r->cut;
+        if (!place_tensor(r, section, &f->tensors[i]) && !goes_on(r))
             return false;
+        if (r->cut && !was_cut)
+            first = *r->e;
     }
-    return check_overlaps(r, f);
+    if (!check_overlaps(r, f))
+        return false;
+    if (first.text[0])
+        *r->e = first;
+    return true;
 }
 
-struct gguf_file *gguf_parse(const char *path, const uint8_t *bytes, size_t size, struct error *e) {
-    struct reader r = {.path = path, .bytes = bytes, .size = size, .e = e};
+static struct gguf_file *parse(const char *path, const uint8_t *bytes, size_t size, bool takes_cut, struct error *e) {
+    struct error unread;
+    e = e ? e : &unread;
+    struct reader r = {.path = path, .bytes = bytes, .size = size, .takes_cut = takes_cut, .e = e};
     struct gguf_file *f = must_calloc(1, sizeof *f);
     f->path = must_strdup(path);
     f->map = bytes;
@@ -388,14 +440,27 @@ struct gguf_file *gguf_parse(const char *path, const uint8_t *bytes, size_t size
         struct mention *names = calloc(most + 1, sizeof *names);
         ok = names ? read_all(&r, f, names) : bad(&r, r.at, "no memory for %zu names", most);
         free(names);
+    } else {
+        f->entry_count = f->tensor_count = 0;
     }
+    f->cut = ok && r.cut;
+    if (f->cut)
+        f->missing = *e;
     if (ok)
         return f;
     gguf_close(f);
     return NULL;
 }
 
-struct gguf_file *gguf_open(const char *path, struct error *e) {
+struct gguf_file *gguf_parse(const char *path, const uint8_t *bytes, size_t size, struct error *e) {
+    return parse(path, bytes, size, false, e);
+}
+
+struct gguf_file *gguf_parse_cut(const char *path, const uint8_t *bytes, size_t size, struct error *e) {
+    return parse(path, bytes, size, true, e);
+}
+
+static struct gguf_file *open_and_parse(const char *path, bool takes_cut, struct error *e) {
     char shown[768];
     printable(shown, sizeof shown, path, strlen(path));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO without a writer must not block */
@@ -419,12 +484,20 @@ struct gguf_file *gguf_open(const char *path, struct error *e) {
         fail(e, "%s: cannot map %zu bytes: %s", shown, size, strerror(why));
         return NULL;
     }
-    struct gguf_file *f = gguf_parse(path, map, size, e);
+    struct gguf_file *f = parse(path, map, size, takes_cut, e);
     if (f)
         f->mapped = true;
     else if (map)
         munmap(map, size);
     return f;
+}
+
+struct gguf_file *gguf_open(const char *path, struct error *e) {
+    return open_and_parse(path, false, e);
+}
+
+struct gguf_file *gguf_open_cut(const char *path, struct error *e) {
+    return open_and_parse(path, true, e);
 }
 
 void gguf_close(struct gguf_file *f) {
@@ -461,6 +534,8 @@ bool gguf_row(const struct gguf_tensor *t, uint64_t row, float *out, struct erro
     printable(name, sizeof name, t->name, strlen(t->name));
     if (!t->format)
         return fail(e, "tensor \"%s\": no decoder for type %s", name, t->type_name);
+    if (!t->data)
+        return fail(e, "tensor \"%s\": its data are cut off", name);
     if (row >= t->rows)
         return fail(e, "tensor \"%s\": row %" PRIu64 ", expected one below %" PRIu64, name, row, t->rows);
     const uint8_t *block = t->data + row * t->row_bytes;

@@ -44,7 +44,7 @@ struct gguf_tensor {
     const struct block_format *format; /* NULL when ref/ cannot decode the type */
     uint64_t rows;                     /* product of extent[1..3] */
     size_t row_bytes;                  /* extent[0] / block_values * block_bytes */
-    const uint8_t *data;               /* into the file, (rows, row_bytes) */
+    const uint8_t *data;               /* into the file, (rows, row_bytes); NULL: cut off (gguf_open_cut only) */
     uint64_t offset;                   /* of data from the start of the file */
     size_t bytes;                      /* rows * row_bytes */
 };
@@ -58,7 +58,10 @@ struct gguf_file {
     struct gguf_tensor *tensors;
     const uint8_t *map; /* the whole file */
     size_t size;
-    bool mapped; /* map is a mapping that gguf_close gives back */
+    size_t entries_named, tensors_named; /* how many the header says there are; the counts above, unless cut short */
+    bool cut;                            /* the file ends before its contents do */
+    struct error missing;                /* cut: what the first thing is that is not there whole */
+    bool mapped;                         /* map is a mapping that gguf_close gives back */
 };
 
 /* Opens and checks the whole header. On failure returns NULL with one clear line "PATH: what, at byte N". Names of the
@@ -71,6 +74,10 @@ struct gguf_file {
 struct gguf_file *gguf_open(const char *path, struct error *e);
 /* The same over bytes in memory, which stay the caller's and must outlive the result; path is for messages. */
 struct gguf_file *gguf_parse(const char *path, const uint8_t *bytes, size_t size, struct error *e);
+/* The same for files that may have been cut short: such a file is no error, its keys and tensors up to the cut are
+ * there, and a tensor whose data are not there whole has data == NULL. Every other fault is refused as by gguf_open. */
+struct gguf_file *gguf_open_cut(const char *path, struct error *e);
+struct gguf_file *gguf_parse_cut(const char *path, const uint8_t *bytes, size_t size, struct error *e);
 void gguf_close(struct gguf_file *f); /* f may be NULL */
 const struct gguf_tensor *gguf_tensor_named(const struct gguf_file *f, const char *name);
 const struct gguf_entry *gguf_entry_named(const struct gguf_file *f, const char *key);

@@ -72,15 +72,17 @@ static int nearest_scale(double x) {
     return x <= SCALE_LEAST ? SCALE_LEAST : x >= SCALE_MOST ? SCALE_MOST : (int)floor(x + 0.5);
 }
 
-/* The best of the integer scales near x[s] / d, for every sub-block s. */
+/* The best of the integer scales near best[s] / d, for every sub-block s; of equals the nearest. */
 static void attempt_with(const struct source *source, uint16_t half, struct attempt *a) {
+    static const int steps[] = {0, -1, 1};
     double d = half_to_float(half);
     *a = (struct attempt){.d = half};
     for (int s = 0; s < SUB_BLOCKS; s++) {
         double least = INFINITY;
         for (int sign = 0; sign < 2; sign++) {
             int middle = d < 0 || d > 0 ? nearest_scale(source->best[s][sign] / d) : 0;
-            for (int scale = middle - 1; scale <= middle + 1; scale++) {
+            for (int step = 0; step < 3; step++) {
+                int scale = middle + steps[step];
                 if (scale < SCALE_LEAST || scale > SCALE_MOST)
                     continue;
                 uint8_t n[SUB_VALUES];
@@ -122,6 +124,8 @@ static void quantize(const float *in, void *block) {
 
     struct attempt best, next;
     attempt_with(&source, 0, &best);
+    attempt_with(&source, 1, &next); /* 2^-24, for rows so small that the ends below leave no d */
+    best = next.error < best.error ? next : best;
     for (int end = SCALE_LEAST; end <= SCALE_MOST; end++) {
         if (end > -END_LEAST && end < END_LEAST)
             continue;

@@ -1,5 +1,6 @@
 /* The command as a person meets it: exit codes, messages, files. Runs the binary that $WARPPROOF names. */
 #include "../ref/checked.h"
+#include "command_run.h"
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,52 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct result {
-    int code;   /* exit code, or 1000 + signal */
-    char *text; /* stdout and stderr together */
-};
-
-static const char *binary(void) {
-    const char *given = getenv("WARPPROOF");
-    return given != NULL ? given : "build/warpproof";
-}
-
-/* Shell text before the command of run(): variables, limits. */
-static const char *before = "";
-
-/* The arguments may redirect stdout; stderr is in the result all the same. */
-static struct result run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static struct result run(const char *format, ...) {
-    va_list args;
-    char *arguments;
-    va_start(args, format);
-    cr_assert(vasprintf(&arguments, format, args) >= 0, "no memory");
-    va_end(args);
-    char *command = must_format("exec 2>&1 </dev/null; %s %s %s", before, binary(), arguments);
-    FILE *pipe = popen(command, "r");
-    cr_assert(pipe != NULL, "cannot run %s", command);
-    struct result r = {.text = must_calloc(1, 1)};
-    char buffer[4096];
-    size_t length = 0;
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0; length += n) {
-        r.text = must_realloc(r.text, length + n + 1, 1);
-        memcpy(r.text + length, buffer, n);
-        r.text[length + n] = 0;
-    }
-    const int status = pclose(pipe);
-    r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    free(command);
-    free(arguments);
-    return r;
-}
-
-/* Expects an exit code and a text somewhere in the output. */
-static void expect(struct result r, int code, const char *text) {
-    cr_expect(r.code == code && strstr(r.text, text) != NULL, "exit %d, want %d and \"%s\" in:\n%s", r.code, code, text,
-              r.text);
-    free(r.text);
-}
-
 static size_t lines(const char *s) {
     size_t n = 0;
     for (; *s != 0; ++s) {
@@ -66,54 +21,56 @@ static size_t lines(const char *s) {
 }
 
 Test(command, usage) {
-    expect(run("%s", ""), 2, "usage: warpproof COMMAND");
-    expect(run("--help"), 0, "usage: warpproof COMMAND");
-    expect(run("frobnicate"), 2, "unknown command 'frobnicate'");
+    expect_result(run_command("%s", ""), 2, "usage: warpproof COMMAND");
+    expect_result(run_command("--help"), 0, "usage: warpproof COMMAND");
+    expect_result(run_command("frobnicate"), 2, "unknown command 'frobnicate'");
     const char *const commands[] = {"gate", "run", "inspect", "list"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
-        expect(run("%s --help", commands[i]), 0, "usage: warpproof");
-        expect(run("%s --nosuch", commands[i]), 2, "--nosuch");
-        expect(run("%s -Z", commands[i]), 2, "-Z");
+        expect_result(run_command("%s --help", commands[i]), 0, "usage: warpproof");
+        expect_result(run_command("%s --nosuch", commands[i]), 2, "--nosuch");
+        expect_result(run_command("%s -Z", commands[i]), 2, "-Z");
     }
-    expect(run("gate -j 0"), 2, "-j 0");
-    expect(run("gate -j 2x"), 2, "-j 2x");
-    expect(run("gate --json"), 2, "needs a value");
-    expect(run("gate --json -"), 2, "--json -: want the name of a file; standard output is /dev/stdout");
-    expect(run("gate --json ''"), 2, "--json: want the name of a file");
-    expect(run("gate ''"), 2, "warpproof gate: a PATTERN is empty");
-    expect(run("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
-    expect(run("list cases ''"), 2, "warpproof list: a PATTERN is empty");
-    expect(run("list cases quantize_pad40 ''"), 2, "warpproof list: a PATTERN is empty");
-    expect(run("gate --runner quantum"), 2, "unknown runner 'quantum'");
-    expect(run("gate --plant nosuch"), 2, "no plant named 'nosuch'");
-    expect(run("gate --plant ../cases/x"), 2, "no plant named");
-    expect(run("run"), 2, "want one launch file");
-    expect(run("run a b"), 2, "want one launch file");
-    expect(run("list nothing"), 2, "'nothing'");
-    expect(run("list kernels x"), 2, "only `list cases`");
+    expect_result(run_command("gate -j 0"), 2, "-j 0");
+    expect_result(run_command("gate -j 2x"), 2, "-j 2x");
+    expect_result(run_command("gate --json"), 2, "needs a value");
+    expect_result(run_command("gate --json -"), 2, "--json -: want the name of a file; standard output is /dev/stdout");
+    expect_result(run_command("gate --json ''"), 2, "--json: want the name of a file");
+    expect_result(run_command("gate ''"), 2, "warpproof gate: a PATTERN is empty");
+    expect_result(run_command("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
+    expect_result(run_command("list cases ''"), 2, "warpproof list: a PATTERN is empty");
+    expect_result(run_command("list cases quantize_pad40 ''"), 2, "warpproof list: a PATTERN is empty");
+    expect_result(run_command("gate --runner quantum"), 2, "unknown runner 'quantum'");
+    expect_result(run_command("gate --plant nosuch"), 2, "no plant named 'nosuch'");
+    expect_result(run_command("gate --plant ../cases/x"), 2, "no plant named");
+    expect_result(run_command("run"), 2, "want one launch file");
+    expect_result(run_command("run a b"), 2, "want one launch file");
+    expect_result(run_command("list nothing"), 2, "'nothing'");
+    expect_result(run_command("list kernels x"), 2, "only `list cases`");
 }
 
 Test(command, list_shows_what_there_is) {
-    expect(run("list kernels"), 0, "mmq_wide_ldb_kd8");
-    expect(run("list formats"), 0, "q4_K");
-    expect(run("list contracts"), 0, "q4_k_pad40_two_term");
-    expect(run("list oracles"), 0, "coverage");
-    expect(run("list plants"), 0, "warp_offset_dropped");
-    expect(run("list cases 'q4_K/*/nt1.od1.id256/*'"), 0, "q4_K/pad40/mmq_wide_ldb_kd8/nt1.od1.id256/coded/s1\n");
-    expect(run("list cases nosuchcase"), 3, "no case matches 'nosuchcase'");
+    expect_result(run_command("list kernels"), 0, "mmq_wide_ldb_kd8");
+    expect_result(run_command("list formats"), 0, "q4_K");
+    expect_result(run_command("list contracts"), 0, "q4_k_pad40_two_term");
+    expect_result(run_command("list oracles"), 0, "coverage");
+    expect_result(run_command("list plants"), 0, "warp_offset_dropped");
+    expect_result(run_command("list cases 'q4_K/*/nt1.od1.id256/*'"), 0,
+                  "q4_K/pad40/mmq_wide_ldb_kd8/nt1.od1.id256/coded/s1\n");
+    expect_result(run_command("list cases nosuchcase"), 3, "no case matches 'nosuchcase'");
 }
 
 Test(command, nothing_ran_is_exit_3) {
-    expect(run("gate 'kd8/*'"), 3, "no case matches 'kd8/*'; a glob must match a whole id");
-    expect(run("gate nosuchcase"), 3, "no case matches 'nosuchcase'");
-    expect(run("gate kd8/nt1.od1.id256/coded/s1 nosuchcase"), 3, "no case matches 'nosuchcase'");
-    expect(run("gate --plant warp_offset_dropped quantize_pad40"), 3, "no case of kernel 'mmq_wide_ldb_kd8'");
+    expect_result(run_command("gate 'kd8/*'"), 3, "no case matches 'kd8/*'; a glob must match a whole id");
+    expect_result(run_command("gate nosuchcase"), 3, "no case matches 'nosuchcase'");
+    expect_result(run_command("gate kd8/nt1.od1.id256/coded/s1 nosuchcase"), 3, "no case matches 'nosuchcase'");
+    expect_result(run_command("gate --plant warp_offset_dropped quantize_pad40"), 3,
+                  "no case of kernel 'mmq_wide_ldb_kd8'");
 }
 
 Test(command, gate_runs_one_case_by_its_id) {
-    struct result r = run("gate --stats q4_K/pad40/mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1");
+    struct result r = run_command("gate --stats q4_K/pad40/mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1");
     cr_expect(strstr(r.text, "M warp instructions/s") != NULL, "no rate in:\n%s", r.text);
-    expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+    expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
 }
 
 /* Everything but the last line, which holds what depends on the clock. */
@@ -142,7 +99,7 @@ Test(command, results_do_not_depend_on_threads) {
             const int fd = mkstemp(path);
             cr_assert(fd >= 0, "no temporary file");
             close(fd);
-            struct result r = run("gate %s -j %d --json %s", selections[i], threads[k], path);
+            struct result r = run_command("gate %s -j %d --json %s", selections[i], threads[k], path);
             cr_assert(r.code == (i == 0 ? 0 : 1), "exit %d:\n%s", r.code, r.text);
             char *records = records_of(path);
             cr_assert(first == NULL || strcmp(first, records) == 0, "%d threads change the results of %s", threads[k],
@@ -206,11 +163,11 @@ TestSuite(command_files, .init = make_folder, .fini = remove_folder);
 #define ONE_CASE "gate q4_K/pad40/mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1"
 
 Test(command_files, json_that_cannot_be_written_is_exit_2) {
-    expect(run(ONE_CASE " --json /nonexistent-folder/x"), 2, "/nonexistent-folder/x: cannot write");
-    expect(run("run tests/foreign/iota.yaml --json %s", in_folder), 2, "cannot write: Is a directory");
+    expect_result(run_command(ONE_CASE " --json /nonexistent-folder/x"), 2, "/nonexistent-folder/x: cannot write");
+    expect_result(run_command("run tests/foreign/iota.yaml --json %s", in_folder), 2, "cannot write: Is a directory");
     put("x", "old");
-    before = "ulimit -f 0;";
-    expect(run(ONE_CASE " --json %s/x", in_folder), 2, "x: cannot write: File too large");
+    run_before = "ulimit -f 0;";
+    expect_result(run_command(ONE_CASE " --json %s/x", in_folder), 2, "x: cannot write: File too large");
     expect_text("x", "old");
     cr_expect(files_in_folder() == 1, "a temporary was left behind");
 }
@@ -227,9 +184,9 @@ Test(command_files, json_is_checked_first) {
     for (size_t i = 0; i < 3; ++i) {
         static const char *const targets[] = {"", "absent/x", "kept"};
         for (size_t k = 0; k < 3; ++k) {
-            struct result r = run("%s --json %s/%s", commands[i], in_folder, targets[k]);
+            struct result r = run_command("%s --json %s/%s", commands[i], in_folder, targets[k]);
             cr_expect(lines(r.text) == 1, "%s has run before it said:\n%s", commands[i], r.text);
-            expect(r, 2, says[k]);
+            expect_result(r, 2, says[k]);
         }
     }
     expect_text("kept", "old");
@@ -243,27 +200,27 @@ Test(command_files, a_source_without_the_project_names_the_variable) {
     cr_assert(realpath(".", here) != NULL, "no current folder");
     char *text = must_format("unset WARPPROOF_ROOT; cp %s %s/copy && cd %s && ./copy run "
                              "%s/gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64; exit;",
-                             binary(), in_folder, in_folder, here);
-    before = text;
-    struct result r = run("%s", "");
+                             command_binary(), in_folder, in_folder, here);
+    run_before = text;
+    struct result r = run_command("%s", "");
     cr_expect(strstr(r.text, "quantize_pad40.ptx: No such file") != NULL, "no file is named in:\n%s", r.text);
-    expect(r, 2, "set WARPPROOF_ROOT");
+    expect_result(r, 2, "set WARPPROOF_ROOT");
     free(text);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
 Test(command, threads_that_cannot_be_had) {
-    before = "ulimit -s 8192; ulimit -v 50000;";
-    struct result r = run("gate '*/nt1.od1.id256/*' -j 7");
+    run_before = "ulimit -s 8192; ulimit -v 50000;";
+    struct result r = run_command("gate '*/nt1.od1.id256/*' -j 7");
     cr_expect(strstr(r.text, " of 7 threads can be made here; going on with ") != NULL, "not said in:\n%s", r.text);
-    expect(r, 0, " passed, 0 failed, 0 skipped\n");
-    expect(run("run tests/foreign/iota.yaml -j 7"), 0, " of 7 threads can be made here; going on with ");
-    before = "";
-    r = run("run tests/foreign/iota.yaml -j 7");
+    expect_result(r, 0, " passed, 0 failed, 0 skipped\n");
+    expect_result(run_command("run tests/foreign/iota.yaml -j 7"), 0, " of 7 threads can be made here; going on with ");
+    run_before = "";
+    r = run_command("run tests/foreign/iota.yaml -j 7");
     cr_expect(strstr(r.text, "threads") == NULL, "said without need in:\n%s", r.text);
-    expect(r, 0, "1 passed");
-    before = "OMP_STACKSIZE=200000G"; /* libgomp alone takes it, and more than the address space has */
-    expect(run("gate '*/nt1.od1.id256/*' -j 7"), 2, "Thread creation failed");
+    expect_result(r, 0, "1 passed");
+    run_before = "OMP_STACKSIZE=200000G"; /* libgomp alone takes it, and more than the address space has */
+    expect_result(run_command("gate '*/nt1.od1.id256/*' -j 7"), 2, "Thread creation failed");
 }
 #endif
 
@@ -271,16 +228,16 @@ Test(command, threads_that_cannot_be_had) {
 Test(command_files, json_to_where_stdout_goes_already) {
     char *link = must_format("%s/out", in_folder);
     cr_assert(symlink("/proc/self/fd/1", link) == 0, "no link");
-    struct result r = run(ONE_CASE " --json %s", link);
+    struct result r = run_command(ONE_CASE " --json %s", link);
     cr_expect(strstr(r.text, "{\"summary\"") != NULL, "no JSON in:\n%s", r.text);
-    expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+    expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
     static const char *const targets[] = {"out", "file"};
     for (size_t i = 0; i < 2; ++i) {
-        r = run(ONE_CASE " --json %s/%s >%s/file; code=$?; cat %s/file; exit $code", in_folder, targets[i], in_folder,
-                in_folder);
+        r = run_command(ONE_CASE " --json %s/%s >%s/file; code=$?; cat %s/file; exit $code", in_folder, targets[i],
+                        in_folder, in_folder);
         cr_expect(strncmp(r.text, "kernel ", 7) == 0 && strstr(r.text, "{\"summary\"") != NULL,
                   "not both the table and JSON in:\n%s", r.text);
-        expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+        expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
     }
     struct stat s;
     cr_expect(lstat(link, &s) == 0 && S_ISLNK(s.st_mode), "the link was replaced");
@@ -300,7 +257,7 @@ Test(command_files, a_signal_leaves_no_json) {
             dup2(null, STDIN_FILENO);
             dup2(null, STDOUT_FILENO);
             dup2(null, STDERR_FILENO);
-            execl(binary(), binary(), "gate", "--json", path, "-j", "1", (char *)NULL);
+            execl(command_binary(), command_binary(), "gate", "--json", path, "-j", "1", (char *)NULL);
             _exit(99);
         }
         usleep(300000); /* the run takes many seconds */
@@ -325,23 +282,25 @@ Test(command_files, output_that_is_lost_is_exit_2) {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
         const bool inspects = strchr(commands[i], '%') != NULL;
         char *command = inspects ? must_format("inspect %s", path) : must_strdup(commands[i]);
-        expect(run("%s", command), 0, "");
-        expect(run("%s >/dev/full", command), 2, "warpproof: cannot write the output: No space left on device\n");
-        expect(run("%s >&-", command), 2, "warpproof: cannot write the output: Bad file descriptor\n");
-        struct result r = run("%s >/dev/full", command);
+        expect_result(run_command("%s", command), 0, "");
+        expect_result(run_command("%s >/dev/full", command), 2,
+                      "warpproof: cannot write the output: No space left on device\n");
+        expect_result(run_command("%s >&-", command), 2, "warpproof: cannot write the output: Bad file descriptor\n");
+        struct result r = run_command("%s >/dev/full", command);
         cr_expect(lines(r.text) <= 2, "%s says more than it must:\n%s", command, r.text);
         free(r.text);
         free(command);
     }
-    before = "ulimit -f 0;";
-    expect(run("list formats >%s/out", in_folder), 2, "warpproof: cannot write the output: File too large\n");
+    run_before = "ulimit -f 0;";
+    expect_result(run_command("list formats >%s/out", in_folder), 2,
+                  "warpproof: cannot write the output: File too large\n");
     free(path);
 }
 
 /* The JSON file gets the number of a stream that is closed; what is printed must not end up in there. */
 Test(command_files, closed_streams_do_not_spoil_files) {
-    expect(run(ONE_CASE " --stats --json %s/x >&- 2>&-", in_folder), 2, "");
-    expect(run(ONE_CASE " --stats --json %s/y >&- 2>&- <&-", in_folder), 2, "");
+    expect_result(run_command(ONE_CASE " --stats --json %s/x >&- 2>&-", in_folder), 2, "");
+    expect_result(run_command(ONE_CASE " --stats --json %s/y >&- 2>&- <&-", in_folder), 2, "");
     static const char *const names[] = {"x", "y"};
     for (size_t i = 0; i < 2; ++i) {
         char *path = must_format("%s/%s", in_folder, names[i]);
@@ -377,11 +336,11 @@ static void make_root(void) {
         free(target);
         free(path);
     }
-    before = must_format("WARPPROOF_ROOT=%s", in_folder);
+    run_before = must_format("WARPPROOF_ROOT=%s", in_folder);
 }
 
 static void remove_root(void) {
-    free((char *)before);
+    free((char *)run_before);
     remove_folder();
 }
 
@@ -403,22 +362,23 @@ Test(command_root, a_plant_that_is_not_named_is_exit_2) {
                                  "expect: {oracle: %s, verdict: %s}\n",
                                  plants[i].ptx, plants[i].oracle, plants[i].verdict);
         put("fixtures/plants/p.yaml", text);
-        struct result r = run("gate --plant p nt70.od70.id512");
+        struct result r = run_command("gate --plant p nt70.od70.id512");
         const bool complains = strstr(r.text, "warpproof gate: plant p: no case is red by oracle ") != NULL;
         cr_expect(complains == (plants[i].code == 2), "plant %zu:\n%s", i, r.text);
-        expect(r, plants[i].code, plants[i].says);
+        expect_result(r, plants[i].code, plants[i].says);
         free(text);
     }
-    expect(run("gate --help"), 0, "plant that was not named");
+    expect_result(run_command("gate --help"), 0, "plant that was not named");
 }
 
 /* Outside the project's own folder `build/warpproof` is no command. */
 Test(command_root, rerun_names_the_command_as_it_was_called) {
-    char *want = must_format("\n  rerun   %s run tests/foreign/wrong.yaml\n", binary());
-    expect(run("run tests/foreign/wrong.yaml"), 1, want);
+    char *want = must_format("\n  rerun   %s run tests/foreign/wrong.yaml\n", command_binary());
+    expect_result(run_command("run tests/foreign/wrong.yaml"), 1, want);
     free(want);
-    before = (free((char *)before), must_strdup(""));
-    expect(run("run tests/foreign/wrong.yaml"), 1, "\n  rerun   build/warpproof run tests/foreign/wrong.yaml\n");
+    run_before = (free((char *)run_before), must_strdup(""));
+    expect_result(run_command("run tests/foreign/wrong.yaml"), 1,
+                  "\n  rerun   build/warpproof run tests/foreign/wrong.yaml\n");
 }
 
 /* What needs a model that cannot be read, and only that, fails. */
@@ -426,83 +386,86 @@ Test(command_root, an_unreadable_model_spares_other_cases) {
     static const char name[] = "gemma-3-270m-q4_k_m.gguf";
     char *path = must_format("build/models/%s", name), *broken = must_format("the cases of %s are not there: ", name);
     put(path, "GGUF");
-    struct result r = run(ONE_CASE);
+    struct result r = run_command(ONE_CASE);
     cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
-    expect(r, 0, "1 passed, 0 failed, 0 skipped\n");
+    expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
     static const char *const asking[] = {"gate", "gate gemma", "gate nosuchcase kd4/nt1.od1.id256/adv/s1",
                                          "gate '*/real/*'", "list cases gemma"};
     for (size_t i = 0; i < sizeof asking / sizeof asking[0]; ++i) {
-        r = run("%s", asking[i]);
+        r = run_command("%s", asking[i]);
         cr_expect(strstr(r.text, "passed") == NULL && strstr(r.text, path) != NULL, "%s:\n%s", asking[i], r.text);
-        expect(r, 2, broken);
+        expect_result(r, 2, broken);
     }
-    r = run("list cases");
+    r = run_command("list cases");
     cr_expect(strstr(r.text, "\nf32/pad40/quantize_pad40/") != NULL && strstr(r.text, "/real/") == NULL,
               "other cases than those there are:\n%s", r.text);
-    expect(r, 0, broken);
-    r = run("list cases quantize_pad40");
+    expect_result(r, 0, broken);
+    r = run_command("list cases quantize_pad40");
     cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
-    expect(r, 0, "f32/pad40/quantize_pad40/");
+    expect_result(r, 0, "f32/pad40/quantize_pad40/");
     char *full = must_format("%s/%s", in_folder, path);
     cr_assert(unlink(full) == 0, "no model to remove");
-    expect(run("gate gemma"), 3, "`make models` brings it"); /* an absent one is no error */
+    expect_result(run_command("gate gemma"), 3, "`make models` brings it"); /* an absent one is no error */
     free(full);
     free(path);
     free(broken);
 }
 
 Test(command, each_plant_is_red_and_named) {
-    struct result list = run("list plants");
+    struct result list = run_command("list plants");
     cr_assert(list.code == 0 && lines(list.text) >= 3, "plants: %s", list.text);
     char *rest = list.text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL && *line != 0;) {
         line[strcspn(line, " ")] = 0;
-        struct result r = run("gate --plant %s nt70.od70.id512", line);
+        struct result r = run_command("gate --plant %s nt70.od70.id512", line);
         static const char *const parts[] = {
             "want 0x", "got 0x", "gpu/kernels/mmq_wide_ldb.cu:", "token ", "4900", "; named by oracle "};
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
             cr_expect(strstr(r.text, parts[i]) != NULL, "plant %s: no \"%s\" in:\n%s", line, parts[i], r.text);
         }
-        expect(r, 1, "4 failed, 0 skipped");
+        expect_result(r, 1, "4 failed, 0 skipped");
     }
     free(list.text);
 }
 
 Test(command, run_judges_a_foreign_kernel) {
-    expect(run("run tests/foreign/iota.yaml"), 0, "PASS run/double_i32/s1\n1 passed, 0 failed, 0 skipped");
-    expect(run("run tests/foreign/double.yaml"), 0, "parity not judged: no contract and no `expect`");
-    expect(run("run tests/foreign/double.yaml --set n=1"), 0, "1 passed");
-    expect(run("run tests/foreign/wrong.yaml"), 1, "element 5 (y byte 20)   want 0x0000000b   got 0x0000000a");
-    expect(run("run tests/foreign/no_tail.yaml --set n=1024"), 0, "1 passed");
-    struct result r = run("run tests/foreign/no_tail.yaml --set n=1000");
+    expect_result(run_command("run tests/foreign/iota.yaml"), 0,
+                  "PASS run/double_i32/s1\n1 passed, 0 failed, 0 skipped");
+    expect_result(run_command("run tests/foreign/double.yaml"), 0, "parity not judged: no contract and no `expect`");
+    expect_result(run_command("run tests/foreign/double.yaml --set n=1"), 0, "1 passed");
+    expect_result(run_command("run tests/foreign/wrong.yaml"), 1,
+                  "element 5 (y byte 20)   want 0x0000000b   got 0x0000000a");
+    expect_result(run_command("run tests/foreign/no_tail.yaml --set n=1024"), 0, "1 passed");
+    struct result r = run_command("run tests/foreign/no_tail.yaml --set n=1000");
     cr_expect(strstr(r.text, "4-byte load at byte 4000 of buffer x (4000 B): out of bounds") != NULL,
               "the load is not named:\n%s", r.text);
-    expect(r, 1, "4-byte store at byte 4000 of buffer y (4000 B): out of bounds");
+    expect_result(r, 1, "4-byte store at byte 4000 of buffer y (4000 B): out of bounds");
 }
 
 Test(command, run_refuses_what_it_cannot_judge) {
-    struct result r = run("run tests/foreign/unknown.yaml");
+    struct result r = run_command("run tests/foreign/unknown.yaml");
     cr_expect(strstr(r.text, "double.ptx:") != NULL, "no place in:\n%s", r.text);
-    expect(r, 2, "tex.frobnicate.u32");
-    expect(run("run tests/foreign/spin.yaml"), 2, "ran past its budget of 100000 warp instructions");
-    expect(run("run nosuch.yaml"), 2, "nosuch.yaml");
-    r = run("run tests/foreign/wrong.yaml");
+    expect_result(r, 2, "tex.frobnicate.u32");
+    expect_result(run_command("run tests/foreign/spin.yaml"), 2, "ran past its budget of 100000 warp instructions");
+    expect_result(run_command("run nosuch.yaml"), 2, "nosuch.yaml");
+    r = run_command("run tests/foreign/wrong.yaml");
     cr_expect(strncmp(r.text, "DIFFERS run/double_i32/s1\n", 26) == 0, "the first line is another:\n%s", r.text);
     free(r.text);
-    expect(run("run tests/foreign/double.yaml --set m=3"), 2, "no expression of the launch file uses that name");
-    expect(run("run tests/foreign/double.yaml --set n"), 2, "--set n");
-    expect(run("run tests/foreign/double.yaml --set n=0x7fffffffffffffff"), 2, "n");
-    expect(run("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3"), 2, "--set id=N");
-    expect(run("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3 --set id=100"), 2, "id");
-    expect(run("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3 --set id=256 --data real"), 2,
-           "--data real");
+    expect_result(run_command("run tests/foreign/double.yaml --set m=3"), 2,
+                  "no expression of the launch file uses that name");
+    expect_result(run_command("run tests/foreign/double.yaml --set n"), 2, "--set n");
+    expect_result(run_command("run tests/foreign/double.yaml --set n=0x7fffffffffffffff"), 2, "n");
+    expect_result(run_command("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3"), 2, "--set id=N");
+    expect_result(run_command("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3 --set id=100"), 2, "id");
+    expect_result(run_command("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3 --set id=256 --data real"),
+                  2, "--data real");
 }
 
 Test(command, run_judges_a_kernel_with_a_contract) {
-    expect(run("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=5 --set id=256"), 0,
-           "4 passed, 0 failed, 0 skipped");
-    expect(run("run gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64 --data adv --seed 9"), 0,
-           "PASS f32/pad40/quantize_pad40/nt3.id64/adv/s9");
+    expect_result(run_command("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=5 --set id=256"), 0,
+                  "4 passed, 0 failed, 0 skipped");
+    expect_result(run_command("run gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64 --data adv --seed 9"), 0,
+                  "PASS f32/pad40/quantize_pad40/nt3.id64/adv/s9");
 }
 
 Test(command, a_typo_in_a_launch_file_is_shown_with_a_caret) {
@@ -512,10 +475,10 @@ Test(command, a_typo_in_a_launch_file_is_shown_with_a_caret) {
     static const char text[] = "kernel: k\nptx: k.ptx\nlaunch: {grid: [1], blokc: [32]}\nargs: []\n";
     cr_assert(write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1, "cannot write");
     close(fd);
-    struct result r = run("run %s", path);
+    struct result r = run_command("run %s", path);
     char *place = must_format("%s:3:21: ", path);
     cr_expect(strstr(r.text, place) != NULL, "no \"%s\" in:\n%s", place, r.text);
-    expect(r, 2, "\n  launch: {grid: [1], blokc: [32]}\n                      ^\n"); /* two spaces of indent */
+    expect_result(r, 2, "\n  launch: {grid: [1], blokc: [32]}\n                      ^\n"); /* two spaces of indent */
     free(place);
     unlink(path);
 }
@@ -528,9 +491,9 @@ Test(command, a_hostile_gguf_is_one_clear_line) {
                                          255, 255, 255, 127, 1, 0, 0, 0, 0,   0,   0,   0};
     for (size_t cut = 0; cut <= sizeof text; ++cut) {
         cr_assert(ftruncate(fd, 0) == 0 && pwrite(fd, text, cut, 0) == (ssize_t)cut, "cannot write");
-        struct result r = run("inspect %s", path);
+        struct result r = run_command("inspect %s", path);
         cr_expect(lines(r.text) == 1, "cut at %zu: %zu lines:\n%s", cut, lines(r.text), r.text);
-        expect(r, 2, path);
+        expect_result(r, 2, path);
     }
     close(fd);
     unlink(path);
@@ -543,10 +506,10 @@ Test(command, the_readme_shows_real_output) {
     char *readme = must_calloc(1 << 20, 1);
     cr_assert(fread(readme, 1, (1 << 20) - 1, f) > 0, "README.md is empty");
     fclose(f);
-    struct result r = run("gate --plant warp_offset_dropped nt70.od70.id512");
+    struct result r = run_command("gate --plant warp_offset_dropped nt70.od70.id512");
     cr_expect(strstr(readme, r.text) != NULL, "README.md does not hold this output:\n%s", r.text);
     free(r.text);
-    r = run("gate --plant sda_q_tiled_by_16 nt70.od70.id512");
+    r = run_command("gate --plant sda_q_tiled_by_16 nt70.od70.id512");
     const char *from = strstr(r.text, "GUARD "), *to = from != NULL ? strstr(from, "  suspect") : NULL;
     cr_assert(to != NULL, "no GUARD finding in:\n%s", r.text);
     char *part = must_format("```\n%.*s```", (int)(to - from), from);

@@ -1,0 +1,21 @@
+/* JSON out of libfyaml's nodes: scalars, fields, and one object as one line. */
+#ifndef REPORTS_JSON_NODE_H
+#define REPORTS_JSON_NODE_H
+
+#include <libfyaml.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A string; bytes that are not UTF-8 become '?'. s is copied. */
+struct fy_node *json_string(struct fy_document *d, const char *s);
+/* A number (or true, false, null), as printf would write it: at most 63 characters. */
+struct fy_node *json_number(struct fy_document *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* map.key = value; json_add_string leaves the field out when s is NULL. */
+void json_add(struct fy_document *d, struct fy_node *map, const char *key, struct fy_node *value);
+void json_add_string(struct fy_document *d, struct fy_node *map, const char *key, const char *s);
+
+/* Writes root, which the document then owns, as one line. False when memory ran out or out takes no more. */
+bool json_line(FILE *out, struct fy_document *d, struct fy_node *root);
+
+#endif

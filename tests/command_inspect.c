@@ -1,0 +1,98 @@
+/* warpproof inspect: whole files, files cut short, suspicious scales, JSON. */
+#include "../ref/checked.h"
+#include "command_run.h"
+#include "gguf_sample.h"
+#include <criterion/criterion.h>
+#include <libfyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/warpproof-inspect-XXXXXX";
+
+static char *in_folder(const char *name, const void *bytes, size_t n) {
+    char *path = must_format("%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    cr_assert(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
+    return path;
+}
+
+static char *contents(const char *path) {
+    FILE *f = fopen(path, "rb");
+    cr_assert(f, "%s is not there", path);
+    char *text = must_calloc(1 << 20, 1);
+    cr_assert(fread(text, 1, (1 << 20) - 1, f) > 0, "%s is empty", path);
+    fclose(f);
+    return text;
+}
+
+Test(command_inspect, a_file_and_its_cuts) {
+    cr_assert(mkdtemp(folder), "no temporary folder");
+    struct sample s = sample_file(3);
+    char *whole = in_folder("whole.gguf", s.file.p, s.file.n), *json = must_format("%s/out.json", folder);
+    struct result r = run_command("inspect %s --json %s", whole, json);
+    cr_expect(strstr(r.text, "4 tensors, 998 bytes: 1 f32, 1 q4_K, 1 i8, 1 tq1_0") && !strstr(r.text, "CUT"), "%s",
+              r.text);
+    expect_result(r, 0, "blk.0.weight");
+    char *text = contents(json);
+    size_t records = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), records++) {
+        struct fy_document *d = fy_document_build_from_string(NULL, line, FY_NT);
+        cr_assert(d, "no JSON: %s", line);
+        unsigned bytes = 0;
+        cr_expect(fy_document_scanf(d, "/bytes %u", &bytes) == 1 && bytes > 0, "no bytes in %s", line);
+        cr_expect(strstr(line, "\"whole\": true") != NULL, "not whole: %s", line);
+        fy_document_destroy(d);
+    }
+    cr_expect(records == 5, "%zu records", records);
+    free(text);
+
+    char *cut = in_folder("cut.gguf", s.file.p, s.t[2].at_data + 3);
+    r = run_command("inspect %s --json %s", cut, json);
+    cr_expect(strstr(r.text, "CUT SHORT") && strstr(r.text, "tensor 2 \"rare\": its 54 bytes of data end at byte"),
+              "%s", r.text);
+    expect_result(r, 2, "cut short: the data of 2 of the 4 tensors listed are not there whole");
+    text = contents(json);
+    cr_expect(strstr(text, "\"tensor\": \"rare\"") && strstr(text, "\"whole\": false") && strstr(text, "\"missing\": "),
+              "%s", text);
+    free(text);
+    free(cut);
+
+    cut = in_folder("cut.gguf", s.file.p, s.t[2].at_type);
+    r = run_command("inspect %s", cut);
+    cr_expect(strstr(r.text, "blk.0.weight") && strstr(r.text, "norm"), "what is whole is not listed:\n%s", r.text);
+    expect_result(r, 2, "cut short: 15 of 15 keys and 2 of 4 tensor descriptions are whole, no data");
+    free(cut);
+
+    unlink(json);
+    expect_result(run_command("inspect %s --json %s/nowhere/out.json", whole, folder), 2, "nowhere");
+    expect_result(run_command("inspect %s --json", whole), 2, "needs a value");
+    patch(&s.file, 4, 0x03000000, 4);
+    char *big = in_folder("big.gguf", s.file.p, s.file.n);
+    expect_result(run_command("inspect %s --json %s", big, json), 2, "a big-endian file of version 3");
+    cr_expect(access(json, F_OK) != 0, "a report of a file that could not be read");
+    free(big);
+    free(whole);
+    free(json);
+    free(s.file.p);
+    char *clean = must_format("rm -r %s", folder);
+    cr_assert(system(clean) == 0, "cannot remove %s", folder);
+    free(clean);
+}
+
+Test(command_inspect, suspicious_scales_are_named) {
+    cr_assert(mkdtemp(folder), "no temporary folder");
+    struct sample s = sample_file(3);
+    for (size_t block = 0; block < 6; block++)
+        patch(&s.file, s.t[0].at_data + 144 * block, block == 1 ? 0x7c00 : block == 4 ? 0x7e01 : 0x1419, 2);
+    char *path = in_folder("odd.gguf", s.file.p, s.file.n);
+    struct result r = run_command("inspect %s", path);
+    cr_expect(strstr(r.text, "suspicious scales in 1 of them"), "%s", r.text);
+    expect_result(r, 0, "; 1 scales NaN; 1 scales infinite\n");
+    unlink(path);
+    rmdir(folder);
+    free(path);
+    free(s.file.p);
+}

@@ -1,0 +1,44 @@
+#include "command_run.h"
+#include "../ref/checked.h"
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+const char *command_binary(void) {
+    const char *given = getenv("WARPPROOF");
+    return given != NULL ? given : "build/warpproof";
+}
+
+const char *run_before = "";
+
+struct result run_command(const char *format, ...) {
+    va_list args;
+    char *arguments;
+    va_start(args, format);
+    cr_assert(vasprintf(&arguments, format, args) >= 0, "no memory");
+    va_end(args);
+    char *command = must_format("exec 2>&1 </dev/null; %s %s %s", run_before, command_binary(), arguments);
+    FILE *pipe = popen(command, "r");
+    cr_assert(pipe != NULL, "cannot run %s", command);
+    struct result r = {.text = must_calloc(1, 1)};
+    char buffer[4096];
+    size_t length = 0;
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0; length += n) {
+        r.text = must_realloc(r.text, length + n + 1, 1);
+        memcpy(r.text + length, buffer, n);
+        r.text[length + n] = 0;
+    }
+    const int status = pclose(pipe);
+    r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    free(command);
+    free(arguments);
+    return r;
+}
+
+void expect_result(struct result r, int code, const char *text) {
+    cr_expect(r.code == code && strstr(r.text, text) != NULL, "exit %d, want %d and \"%s\" in:\n%s", r.code, code, text,
+              r.text);
+    free(r.text);
+}

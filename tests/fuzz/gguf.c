@@ -1,0 +1,41 @@
+/* libFuzzer target: the GGUF reader and the scan of what it accepts, over any bytes. The sanitisers judge; beside them,
+ * a file is accepted whole or as cut short, never both ways differently. */
+#include "../../ref/gguf_scan.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SCANNED = 1 << 16, MOST_TENSORS = 4 };
+
+static void look_at(const struct gguf_file *f) {
+    size_t scanned = 0;
+    for (size_t i = 0; i < f->tensor_count; i++) {
+        const struct gguf_tensor *t = &f->tensors[i];
+        if (!t->data || !t->format || t->bytes > MOST_SCANNED || scanned++ >= MOST_TENSORS)
+            continue;
+        struct gguf_scan scan;
+        if (!gguf_scan(t, &scan, NULL))
+            abort();
+    }
+    uint64_t sum = 0;
+    for (size_t i = 0; i < f->entry_count; i++)
+        for (uint64_t k = 0; k < f->entries[i].length; k++)
+            sum += f->entries[i].bytes[k];
+    static volatile uint64_t sink;
+    sink = sum; /* so that the reads stay */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    struct error e = {""}, cut_error = {""};
+    struct gguf_file *f = gguf_parse("fuzz.gguf", bytes, size, &e);
+    struct gguf_file *cut = gguf_parse_cut("fuzz.gguf", bytes, size, &cut_error);
+    if ((!f && !e.text[0]) || (!cut && !cut_error.text[0]) || (f && !cut) ||
+        (cut && cut->cut && (f || !cut->missing.text[0])) || (cut && !cut->cut && !f))
+        abort();
+    if (f)
+        look_at(f);
+    if (cut)
+        look_at(cut);
+    gguf_close(f);
+    gguf_close(cut);
+    return 0;
+}
