@@ -12,8 +12,8 @@
 
 enum { VALUES = 32, CLASSES = 10 };
 
-/* 32 finite values of data class i % CLASSES. */
-static void make_values(struct random_stream *s, int i, float x[VALUES]) {
+/* 32 finite values of data class i % CLASSES. With the largest value at `end` a format's d is a power of two. */
+static void make_values(struct random_stream *s, int i, float end, float x[VALUES]) {
     float size = ldexpf(1, (int)random_below(s, 60) - 30);
     for (int k = 0; k < VALUES; k++) {
         uint32_t bits = random_u32(s), sign = bits & 0x80000000;
@@ -38,7 +38,8 @@ static void make_values(struct random_stream *s, int i, float x[VALUES]) {
             x[k] = random_below(s, 4) ? bits_float(sign) : size;
             break;
         case 6: /* halves between codes, one step more and one less */
-            x[k] = bits_float(float_bits((float)(whole + (whole == 0)) * size / 2) + random_below(s, 3) - 1);
+            x[k] = floorf((2 * random_unit(s) - 1) * 2 * end) / 2 * size;
+            x[k] = x[k] < 0 || x[k] > 0 ? bits_float(float_bits(x[k]) + random_below(s, 3) - 1) : x[k];
             break;
         case 7: /* all nearly the same */
             x[k] = size * (1 + random_normal(s) * 0x1p-20f);
@@ -50,8 +51,10 @@ static void make_values(struct random_stream *s, int i, float x[VALUES]) {
             x[k] = size * random_normal(s) * random_normal(s) * random_normal(s);
         }
     }
-    if (i % CLASSES == 6) /* the largest: d is a power of two times size */
-        x[random_below(s, VALUES)] = (i & 16 ? -16.5f : 16) * size;
+    if (i % CLASSES == 6) {
+        x[i / 16 % 16] = -end * size;
+        x[16 + i / 32 % 16] = end * size;
+    }
     if (i % CLASSES == 8) /* one size a block, since the largest rules */
         for (int k = 0; k < VALUES; k++)
             x[k] = bits_float((float_bits(x[k]) & 0x807fffff) | (float_bits(x[0]) & 0x7f800000));
@@ -79,14 +82,15 @@ Test(formats32_quantize, as_ggml_states_it) {
     static const struct {
         const char *format;
         independent_quantizer *quantize;
+        float end;
         enum slip slips[3]; /* that must show; fused, q4_1 and q5_1 are the same */
     } row[] = {
-        {"q4_0", independent_quantize_q4_0, {STORED_SCALE, FUSED, HALVES_TO_EVEN}},
-        {"q4_1", independent_quantize_q4_1, {STORED_SCALE, NO_SLIP, HALVES_TO_EVEN}},
-        {"q5_0", independent_quantize_q5_0, {STORED_SCALE, FUSED, HALVES_TO_EVEN}},
-        {"q5_1", independent_quantize_q5_1, {STORED_SCALE, NO_SLIP, HALVES_TO_EVEN}},
-        {"q8_0", independent_quantize_q8_0, {HALVES_TO_EVEN}},
-        {"mxfp4", independent_quantize_mxfp4, {STORED_SCALE, HALVES_TO_EVEN}},
+        {"q4_0", independent_quantize_q4_0, 8, {STORED_SCALE, FUSED, HALVES_TO_EVEN}},
+        {"q4_1", independent_quantize_q4_1, 7.5f, {STORED_SCALE, NO_SLIP, HALVES_TO_EVEN}},
+        {"q5_0", independent_quantize_q5_0, 16, {STORED_SCALE, FUSED, HALVES_TO_EVEN}},
+        {"q5_1", independent_quantize_q5_1, 15.5f, {STORED_SCALE, NO_SLIP, HALVES_TO_EVEN}},
+        {"q8_0", independent_quantize_q8_0, 127, {HALVES_TO_EVEN}},
+        {"mxfp4", independent_quantize_mxfp4, 4, {STORED_SCALE, HALVES_TO_EVEN}},
     };
     for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
         const struct block_format *f = format_named(row[r].format);
@@ -96,7 +100,7 @@ Test(formats32_quantize, as_ggml_states_it) {
             float x[VALUES];
             uint32_t bits[VALUES];
             uint8_t got[34], want[34];
-            make_values(&s, i, x);
+            make_values(&s, i, row[r].end, x);
             memcpy(bits, x, sizeof bits);
             memset(got, 0xa5, sizeof got);
             f->quantize(x, got);
@@ -144,7 +148,7 @@ Test(formats32_quantize, where_no_fma_may_be) {
 Test(formats32_quantize, outside_the_formats) {
     static const struct {
         const char *format;
-        unsigned zero, most; /* codes of a NaN, of plus infinity or 0 / 0 scale */
+        unsigned zero, most; /* the code of 0, or of the minimum; the largest code */
         unsigned d_of_zeros;
     } row[] = {{"q4_0", 8, 15, 0x8000}, {"q5_0", 16, 31, 0x8000}, {"q4_1", 0, 15, 0}, {"q5_1", 0, 31, 0}};
     for (size_t r = 0; r < sizeof row / sizeof *row; r++) {

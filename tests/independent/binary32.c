@@ -54,10 +54,11 @@ uint32_t independent_divide(uint32_t a, uint32_t b) {
 int32_t independent_truncate(uint32_t a) {
     struct parts p = independent_parts(&binary32, a);
     int64_t whole = p.mantissa;
-    for (; p.exponent > 0; p.exponent--)
+    for (; p.exponent > 0 && whole <= INT32_MAX; p.exponent--)
         whole *= 2;
     for (; p.exponent < 0 && whole; p.exponent++)
         whole /= 2;
+    whole = whole > INT32_MAX ? INT32_MAX : whole;
     return (int32_t)(p.negative ? -whole : whole);
 }
 

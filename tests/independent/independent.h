@@ -41,7 +41,7 @@ unsigned independent_bits(const uint8_t *bytes, unsigned first, unsigned count);
 uint32_t independent_add(uint32_t a, uint32_t b);
 uint32_t independent_multiply(uint32_t a, uint32_t b);
 uint32_t independent_divide(uint32_t a, uint32_t b);
-/* The value as a whole number, the fraction cut off; the value MUST be finite and below 2^31. */
+/* The value as a whole number, the fraction cut off, held to +-(2^31 - 1). */
 int32_t independent_truncate(uint32_t a);
 /* -1, 0, 1 as the value of a is below, equal to or above that of b. */
 int independent_compare(uint32_t a, uint32_t b);
