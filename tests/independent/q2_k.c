@@ -1,5 +1,5 @@
-/* Sixteen bytes of a scale (low half) and a minimum (high half) each; from bit 128 on the codes: of each half of the block
- * 32 bytes, in every byte one value of four runs of 32, the first run lowest; d at byte 80, dmin at byte 82. */
+/* Sixteen bytes of a scale (low half) and a minimum (high half) each; from bit 128 on the codes: of each half of the
+ * block 32 bytes, in every byte one value of four runs of 32, the first run lowest; d at byte 80, dmin at byte 82. */
 #include "independent.h"
 
 struct k_cell independent_q2_k_cell(const uint8_t *block, unsigned e) {

@@ -1,7 +1,7 @@
 /* From bit 0 the third bits: byte by byte one value of each of eight runs of 32, the first run lowest. From bit 256 the
- * lower two bits as in q2_K. From bit 768 the scales: sixteen nibbles, byte by byte, the low halves of eight bytes being
- * scales 0 .. 7 and the high halves 8 .. 15; then their upper two bits, in each of four bytes those of every fourth scale.
- * d at byte 108. A scale counts from -32, a code from -4. */
+ * lower two bits as in q2_K. From bit 768 the scales: sixteen nibbles, byte by byte, the low halves of eight bytes
+ * being scales 0 .. 7 and the high halves 8 .. 15; then their upper two bits, in each of four bytes those of every
+ * fourth scale. d at byte 108. A scale counts from -32, a code from -4. */
 #include "independent.h"
 
 struct k_cell independent_q3_k_cell(const uint8_t *block, unsigned e) {

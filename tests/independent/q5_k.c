@@ -1,6 +1,6 @@
-/* d, dmin and the scale bytes as in q4_K; from bit 128 the fifth bits: byte by byte one value of each of eight runs of 32,
- * the first run lowest; from bit 384 the nibbles: of each quarter of the block 32 bytes, one run in the low halves, the next
- * in the high halves. */
+/* d, dmin and the scale bytes as in q4_K; from bit 128 the fifth bits: byte by byte one value of each of eight runs of
+ * 32, the first run lowest; from bit 384 the nibbles: of each quarter of the block 32 bytes, one run in the low halves,
+ * the next in the high halves. */
 #include "independent.h"
 
 struct k_cell independent_q5_k_cell(const uint8_t *block, unsigned e) {

@@ -1,6 +1,6 @@
-/* Of each half of the block 64 bytes of nibbles, values 0 .. 63 in the low halves, 64 .. 127 in the high halves; from bit
- * 1024 the upper two bits, of each half 32 bytes, in every byte one value of four runs of 32, the first run lowest; from
- * byte 192 sixteen signed scales; d at byte 208. A code counts from -32. */
+/* Of each half of the block 64 bytes of nibbles, values 0 .. 63 in the low halves, 64 .. 127 in the high halves; from
+ * bit 1024 the upper two bits, of each half 32 bytes, in every byte one value of four runs of 32, the first run lowest;
+ * from byte 192 sixteen signed scales; d at byte 208. A code counts from -32. */
 #include "independent.h"
 
 struct k_cell independent_q6_k_cell(const uint8_t *block, unsigned e) {

@@ -1,4 +1,5 @@
-/* d at byte 0, an f32; from byte 4 on 256 signed codes; from byte 260 on sixteen signed 16-bit sums, each of 16 codes. */
+/* d at byte 0, an f32; from byte 4 on 256 signed codes; from byte 260 on sixteen signed 16-bit sums, each of 16 codes.
+ */
 #include "independent.h"
 #include <string.h>
 
@@ -46,7 +47,8 @@ void independent_quantize_q8_k(const uint32_t x[256], uint8_t block[292], enum q
     for (int i = 0; i < 4; i++)
         block[i] = (uint8_t)(d >> 8 * i & 255);
     for (int k = 0; k < 256 && !infinite; k++) {
-        uint32_t quotient = slip == Q8_K_STORED_SCALE ? independent_divide(x[k], d) : independent_multiply(x[k], inverse);
+        uint32_t quotient =
+            slip == Q8_K_STORED_SCALE ? independent_divide(x[k], d) : independent_multiply(x[k], inverse);
         int q = nearest_whole(quotient, slip == Q8_K_HALVES_AWAY);
         block[4 + k] = (uint8_t)((q > 127 ? 127 : q) & 255);
     }
