@@ -3,6 +3,8 @@
  *                                                          ref/ against ggml's libraries in this folder
  *        witness formats                                  the names of ref's block formats, one a line
  *        witness dump FORMAT N                            N blocks, then their values as ref decodes them, to stdout
+ *        witness quantised FORMAT N                       values of N blocks, then the blocks that ref makes of them;
+ *                                                         nothing where the format has no closed quantiser
  * NAME: a block format, an activation format or a contract; without one, all of them. Blocks N come on top of the
  * adversarial ones. Exit: 0 all equal, 1 a difference, 2 usage or no library, 3 nothing ran. */
 #include "../../ref/activation.h"
@@ -18,7 +20,7 @@ enum { EXIT_USAGE = 2 };
 static int usage(const char *text, const char *what) {
     fprintf(stderr,
             "witness: %s%s%s; usage: witness independent|ggml FOLDER [--decoders] [--blocks N] [NAME...], "
-            "witness formats, witness dump FORMAT N\n",
+            "witness formats, witness dump|quantised FORMAT N\n",
             text, what ? " " : "", what ? what : "");
     return EXIT_USAGE;
 }
@@ -41,11 +43,15 @@ bool wanted(const char *name) {
     return !wanted_count;
 }
 
-static int dump(const char *name, const char *count) {
+static int dump(const char *what, const char *name, const char *count) {
     const struct block_format *f = format_named(name);
     size_t blocks;
     if (!f || !number_of(count, &blocks))
         return usage("no such format or number:", name);
+    if (!strcmp(what, "quantised")) {
+        dump_quantised(f, blocks);
+        return fflush(stdout) || ferror(stdout) ? EXIT_USAGE : 0;
+    }
     uint8_t block[FORMAT_MOST_VALUES * 4];
     float out[FORMAT_MOST_VALUES];
     for (int values = 0; values < 2; values++)
@@ -66,8 +72,8 @@ int main(int argc, char **argv) {
             puts((*f)->name);
         return 0;
     }
-    if (argc == 4 && !strcmp(argv[1], "dump"))
-        return dump(argv[2], argv[3]);
+    if (argc == 4 && (!strcmp(argv[1], "dump") || !strcmp(argv[1], "quantised")))
+        return dump(argv[1], argv[2], argv[3]);
     bool ggml = argc > 2 && !strcmp(argv[1], "ggml");
     if (!ggml && (argc < 2 || strcmp(argv[1], "independent")))
         return usage("what to compare with?", NULL);

@@ -61,6 +61,9 @@ void compare_ggml_decoder(const struct block_format *f, size_t blocks);
 
 void compare_quantiser(const struct block_format *f, size_t blocks); /* closed: bytes; searching: error */
 void compare_activation_quantisers(size_t blocks);
+/* Writes the values of so many blocks that ggml defines, then the blocks that ref makes of them, to stdout; false where
+ * the format has no closed quantiser. */
+bool dump_quantised(const struct block_format *f, size_t blocks);
 
 /* ---- dot.c ---- */
 
