@@ -427,7 +427,7 @@ static bool read_all(struct reader *r, struct gguf_file *f, struct mention *name
 }
 
 static struct gguf_file *parse(const char *path, const uint8_t *bytes, size_t size, bool takes_cut, struct error *e) {
-    struct error unread;
+    struct error unread = {""};
     e = e ? e : &unread;
     struct reader r = {.path = path, .bytes = bytes, .size = size, .takes_cut = takes_cut, .e = e};
     struct gguf_file *f = must_calloc(1, sizeof *f);
