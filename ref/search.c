@@ -2,16 +2,14 @@
  *   1  fit every sub-block by itself, x ~ scale * code - min with a real scale and min: from several starts, codes and
  *      line improve each other;
  *   2  bring all scales under one d and all minima under one dmin, and look around every rounded pair for the integers
- *      of least error under the stored d and dmin;
+ *      of least error under the stored d and dmin; of a few such d and dmin the best is kept;
  *   3  with all integers held, fit d and dmin anew, round them, and go back to 2 while the error falls. */
 #include "search.h"
 #include "half.h"
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
-enum { MOST_SUB_VALUES = 32, START_STEPS = 5, FIT_ROUNDS = 4, SETTLE_ROUNDS = 4 };
+enum { MOST_SUB_VALUES = 32, START_STEPS = 5, STEP_ROUNDS = 3 };
 
 struct sub_block {
     double x[MOST_SUB_VALUES];
@@ -79,7 +77,8 @@ static void fit_line(const struct block_format *f, const struct sub_block *b, co
 static void improve(const struct block_format *f, struct sub_block *b, double scale, double min, double *best) {
     int code[MOST_SUB_VALUES];
     double last = INFINITY;
-    for (int round = 0; round < FIT_ROUNDS; round++) {
+    int rounds = f->min_most ? 4 : 2; /* a slope alone is found sooner */
+    for (int round = 0; round < rounds; round++) {
         double error = assign(f, b->x, scale, min, code);
         if (error >= last)
             return;
@@ -194,17 +193,28 @@ void search_block(const struct block_format *f, const float *in, struct block_in
         largest_min = fmax(largest_min, sub[s].min);
     }
 
-    /* A signed scale reaches furthest below zero. */
-    double d = largest_scale / (f->scale_least < 0 ? f->scale_least : f->scale_most);
-    double dmin = f->min_most ? largest_min / f->min_most : 0;
-    struct block_integers tried = {.d = (float)stored(d), .dmin = (float)stored(dmin)};
+    /* The largest scale stands at its end, or up to two steps inside or one outside: which of them rounds best is
+     * chance. A signed scale reaches furthest below zero. */
+    struct block_integers tried = {0}, start = {0};
     double best = INFINITY;
-    for (int round = 0; round < SETTLE_ROUNDS; round++) {
+    for (int beyond = -2; beyond <= 1; beyond++) {
+        int scale_end = f->scale_least < 0 ? f->scale_least - beyond : f->scale_most + beyond;
+        tried.d = (float)stored(largest_scale / scale_end);
+        tried.dmin = f->min_most ? (float)stored(largest_min / (f->min_most + beyond)) : 0;
         double error = settle(f, sub, &tried);
-        if (error >= best)
-            break;
-        best = error;
+        if (error < best) {
+            best = error;
+            start = tried;
+        }
+    }
+    tried = start;
+    for (int round = 0; round < STEP_ROUNDS; round++) {
         *out = tried;
         fit_steps(f, sub, &tried);
+        double error = settle(f, sub, &tried);
+        if (error >= best)
+            return;
+        best = error;
     }
+    *out = tried;
 }

@@ -18,11 +18,9 @@ static int nearest_whole(uint32_t x, bool halves_away) {
     bool more = false;
     for (int i = p.exponent + 1; i > 0; i--)
         twice *= 2;
-    for (int i = p.exponent + 1; i < 0 && (twice || more); i++) {
+    for (int i = p.exponent + 1; i < 0 && twice; i++) {
         more = more || twice % 2;
         twice /= 2;
-        if (!twice)
-            break;
     }
     int64_t whole = twice / 2;
     if (twice % 2 && (more || halves_away || whole % 2))
