@@ -3,7 +3,7 @@
  * Source: ggml, `block_iq4_xs` of ggml-common.h and `dequantize_row_iq4_xs` of ggml-quants.c, bit for bit.
  *
  * The quantiser is a search of its own for the least squared error. Every sub-block has a best scale of either sign
- * (iq4.h finds both exactly). The one that is largest is put at each of the ends -32 .. -20 and 20 .. 31 of the integer
+ * (iq4.h finds both exactly). The one that is largest is put at each of the ends -32 .. -24 and 24 .. 31 of the integer
  * scales in turn, which gives a d; every other sub-block then tries the integers around its own two best scales, and
  * the d with the least error in all is kept. Last, d and the rest improve each other by least squares.
  * NaN counts as 0; infinities and what lies beyond 65504 * 32 * 127 end at the largest value the block can say. */
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SUB_BLOCKS = 8, SUB_VALUES = IQ4_VALUES, SCALE_LEAST = -32, SCALE_MOST = 31, END_LEAST = 20, ROUNDS = 4 };
+enum { SUB_BLOCKS = 8, SUB_VALUES = IQ4_VALUES, SCALE_LEAST = -32, SCALE_MOST = 31, END_LEAST = 24, ROUNDS = 4 };
 
 struct block_iq4_xs {
     uint16_t d;
@@ -111,7 +111,7 @@ static double fitted(const struct source *source, const struct attempt *a) {
 }
 
 static void quantize(const float *in, void *block) {
-    struct source source;
+    struct source source = {0};
     double largest = 0;
     for (int s = 0; s < SUB_BLOCKS; s++) {
         double plus_error, minus_error;

@@ -12,9 +12,9 @@
 
 enum { VALUES = 32, CLASSES = 10 };
 
-/* 32 finite values of data class i % CLASSES. With the largest value at `end` a format's d is a power of two. */
+/* 32 finite values of data class i % CLASSES. With values up to `end` a format's d is 1. */
 static void make_values(struct random_stream *s, int i, float end, float x[VALUES]) {
-    float size = ldexpf(1, (int)random_below(s, 60) - 30);
+    float size = ldexpf(1, (int)random_below(s, 60) - 30), unit = i & 64 ? size : size * (1 + random_unit(s));
     for (int k = 0; k < VALUES; k++) {
         uint32_t bits = random_u32(s), sign = bits & 0x80000000;
         int whole = (int)random_below(s, 65) - 32;
@@ -38,7 +38,7 @@ static void make_values(struct random_stream *s, int i, float end, float x[VALUE
             x[k] = random_below(s, 4) ? bits_float(sign) : size;
             break;
         case 6: /* halves between codes, one step more and one less */
-            x[k] = floorf((2 * random_unit(s) - 1) * 2 * end) / 2 * size;
+            x[k] = floorf((2 * random_unit(s) - 1) * 2 * end) / 2 * unit;
             x[k] = x[k] < 0 || x[k] > 0 ? bits_float(float_bits(x[k]) + random_below(s, 3) - 1) : x[k];
             break;
         case 7: /* all nearly the same */
@@ -52,8 +52,8 @@ static void make_values(struct random_stream *s, int i, float end, float x[VALUE
         }
     }
     if (i % CLASSES == 6) {
-        x[i / 16 % 16] = -end * size;
-        x[16 + i / 32 % 16] = end * size;
+        x[i / 16 % 16] = -end * unit;
+        x[16 + i / 32 % 16] = end * unit;
     }
     if (i % CLASSES == 8) /* one size a block, since the largest rules */
         for (int k = 0; k < VALUES; k++)
@@ -83,7 +83,7 @@ Test(formats32_quantize, as_ggml_states_it) {
         const char *format;
         independent_quantizer *quantize;
         float end;
-        enum slip slips[3]; /* that must show; fused, q4_1 and q5_1 are the same */
+        enum slip slips[3]; /* that must show; fused, see below */
     } row[] = {
         {"q4_0", independent_quantize_q4_0, 8, {STORED_SCALE, FUSED, HALVES_TO_EVEN}},
         {"q4_1", independent_quantize_q4_1, 7.5f, {STORED_SCALE, NO_SLIP, HALVES_TO_EVEN}},
@@ -143,6 +143,27 @@ Test(formats32_quantize, where_no_fma_may_be) {
     memcpy(bits, x, sizeof bits);
     independent_quantize_q4_0(bits, block, FUSED);
     cr_assert(stored_code("q4_0", block, 1) == 0, "planted: the fused form must give 0");
+
+    /* x * id a little below 1/2, with a minimum of 0 */
+    struct random_stream s = random_open(random_key("formats32/fma"), 0);
+    int fused_seen[2] = {0};
+    for (int i = 0; i < 1000; i++) {
+        const char *name = i % 2 ? "q5_1" : "q4_1";
+        float unit = 1 + random_unit(&s);
+        uint8_t want[40], fused[40];
+        memset(bits, 0, sizeof bits);
+        bits[0] = float_bits((i % 2 ? 31 : 15) * unit);
+        for (uint32_t k = 1; k < 8; k++)
+            bits[k] = float_bits(unit / 2) + k - 6;
+        memcpy(x, bits, sizeof x);
+        quantized(name, x, block);
+        (i % 2 ? independent_quantize_q5_1 : independent_quantize_q4_1)(bits, want, NO_SLIP);
+        (i % 2 ? independent_quantize_q5_1 : independent_quantize_q4_1)(bits, fused, FUSED);
+        cr_assert(!memcmp(block, want, format_named(name)->block_bytes), "%s: block %d differs", name, i);
+        fused_seen[i % 2] += memcmp(want, fused, format_named(name)->block_bytes) != 0;
+    }
+    cr_assert(fused_seen[0] > 0 && fused_seen[1] > 0, "planted: fused q4_1 seen %d times, q5_1 %d", fused_seen[0],
+              fused_seen[1]);
 }
 
 Test(formats32_quantize, outside_the_formats) {
@@ -348,12 +369,15 @@ Test(formats32_quantize, iq4_finds_blocks_that_are_already_its_own) {
         for (size_t b = 0; b < f->block_bytes; b++)
             block[b] = random_u32(&s) & 255;
         block[1] = (block[1] & 0x83) | (0x04 + 4 * (i % 28)); /* normal, of any size */
+        if (i % 2) { /* iq4_xs, sub-block 0: l = 0, the scale at the end of its range, which makes d certain */
+            block[2] &= 0xfc;
+            block[4] &= 0xf0;
+        }
         f->dequantize(block, x);
         double squares = 0, error = error_of(f->name, x, f->block_values);
         for (size_t k = 0; k < f->block_values; k++)
             squares += (double)x[k] * x[k];
-        double bound = i % 2 ? 1e-4 : 0; /* iq4_xs: d * 20 .. 32 of the largest scale is not always found */
-        cr_assert(error <= bound * squares, "%s block %d: error %g of %g", f->name, i, error, squares);
+        cr_assert(!(error > 0), "%s block %d: error %g of %g", f->name, i, error, squares);
     }
 }
 
