@@ -1,5 +1,6 @@
 /* Faults that quantized kernels and formats have had in the field, each with its own small input: the right value, and
- * that of the fault where it costs a line. Only the public tables of formats and activations are used.
+ * that of the fault where it costs a line. Only the public tables of formats and activations are used, and the measured
+ * reciprocal.
  *
  * A test is named after its row of the log: B70 to B91 decode, B92 to B99 overflow, B100 to B102 round. Source: the
  * public reports that the comment of a test names (llama = ggml-org/llama.cpp, ik = ikawrakow/ik_llama.cpp).
@@ -9,7 +10,8 @@
  *   B82   vllm#26092, zero points of AWQ and GPTQ: no format of ggml has a zero point in the file
  *   B87   whisper.cpp#3964, q8_0 rewritten in place to a split layout: weights have one layout here
  *   B89   llama#19575, repacked weights: the same
- *   B27   llama#15928, the searching quantisers of iq formats: those formats are only dequantised here */
+ *   B27   llama#15928, the searching quantisers of iq formats: those formats are only dequantised here
+ * Rows about whole products are in field_bugs_products.c. */
 #include "../ref/activation.h"
 #include "../ref/format.h"
 #include "../ref/half.h"
