@@ -3,19 +3,21 @@
 #include <string.h>
 
 extern const struct activation_format activation_pad40;
-extern const struct activation_format activation_q8_k;
 extern const struct activation_format activation_pad40_t;
 extern const struct activation_format activation_q8_1;
 extern const struct activation_format activation_q8_1_cuda;
 extern const struct activation_format activation_q8_1_mmq_d4;
 extern const struct activation_format activation_q8_1_mmq_ds4;
 extern const struct activation_format activation_q8_1_mmq_d2s6;
+extern const struct activation_format activation_q8_k;
 
+/* clang-format off: one row a line */
 const struct activation_format *const activation_formats[] = {
-    &activation_pad40,        &activation_q8_k,          &activation_pad40_t,
-    &activation_q8_1,         &activation_q8_1_cuda,     &activation_q8_1_mmq_d4,
-    &activation_q8_1_mmq_ds4, &activation_q8_1_mmq_d2s6, NULL,
+    &activation_pad40,         &activation_pad40_t,     &activation_q8_1,
+    &activation_q8_1_cuda,     &activation_q8_1_mmq_d4, &activation_q8_1_mmq_ds4,
+    &activation_q8_1_mmq_d2s6, &activation_q8_k,        NULL,
 };
+/* clang-format on */
 
 const struct activation_format *activation_named(const char *name) {
     for (const struct activation_format *const *f = activation_formats; *f; f++)

@@ -8,11 +8,33 @@ extern const struct contract contract_q8_0_q8_1_mmq_d4;
 extern const struct contract contract_q4_k_q8_k;
 extern const struct contract contract_q6_k_q8_k;
 extern const struct contract contract_pad40_quantize;
+extern const struct contract contract_pad40_t_quantize;
+extern const struct contract contract_q8_1_quantize;
+extern const struct contract contract_q8_1_cuda_quantize;
+extern const struct contract contract_q8_1_mmq_d4_quantize;
+extern const struct contract contract_q8_1_mmq_ds4_quantize;
+extern const struct contract contract_q8_1_mmq_d2s6_quantize;
+extern const struct contract contract_q8_k_quantize;
 
+/* clang-format off: one row a line */
 const struct contract *const contracts[] = {
-    &contract_q4_k_pad40_two_term, &contract_q4_k_q8_1_mmq_ds4, &contract_q6_k_q8_1_mmq_d4, &contract_q8_0_q8_1_mmq_d4,
-    &contract_q4_k_q8_k,           &contract_q6_k_q8_k,         &contract_pad40_quantize,   NULL,
+    &contract_q4_k_pad40_two_term,
+    &contract_q4_k_q8_1_mmq_ds4,
+    &contract_q6_k_q8_1_mmq_d4,
+    &contract_q8_0_q8_1_mmq_d4,
+    &contract_q4_k_q8_k,
+    &contract_q6_k_q8_k,
+    &contract_pad40_quantize,
+    &contract_pad40_t_quantize,
+    &contract_q8_1_quantize,
+    &contract_q8_1_cuda_quantize,
+    &contract_q8_1_mmq_d4_quantize,
+    &contract_q8_1_mmq_ds4_quantize,
+    &contract_q8_1_mmq_d2s6_quantize,
+    &contract_q8_k_quantize,
+    NULL,
 };
+/* clang-format on */
 
 const struct contract *contract_named(const char *name) {
     for (const struct contract *const *c = contracts; *c; c++)

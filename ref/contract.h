@@ -37,7 +37,7 @@ struct contract {
     void (*truth)(const struct contract_operands *op, double *value, double *bound);
     /* The numbers a result stands for, (cells): f32 widened, or blocks dequantised in float64. */
     void (*decode)(const struct contract_operands *op, const void *result, double *value);
-    size_t (*cells)(const struct contract_operands *op);        /* nt * od, or nt * id */
+    size_t (*cells)(const struct contract_operands *op);        /* nt * od, or nt * id and sums */
     size_t (*result_bytes)(const struct contract_operands *op); /* nt * od * 4, or blocks */
 };
 

@@ -19,10 +19,10 @@ void cpu_activation(const struct contract_operands *op, size_t token, size_t k, 
 /* state[CPU_MIN_SUM] + state[0] + .. + state[7], in this order; every addition rounded. */
 float cpu_finish(const float *state);
 
-/* With scale = rn(d * da) for a factor d of the weight: adds what scale and count products scale * integer, whose
- * integers have magnitudes sum, can lose below 2^-126: half of 2^-149 for each rounding. Infinite where scale may
- * overflow. */
-void cpu_loss(double *loss, float d, float da, double sum, size_t count);
+/* With scale = rn(d * da) for a factor d of the weight: adds what products of scale with integers, whose magnitudes add
+ * up to sum, lose where scale is subnormal: scale is off by half of 2^-149 at most. The products are exact there, as
+ * multiples of 2^-149. Infinite where scale may overflow. */
+void cpu_loss(double *loss, float d, float da, double sum);
 
 /* value, bound: terms pass through at most `roundings`, and gemm's loss; terms is their number in a cell.
  *     |result - exact| <= gamma(roundings) * sum|term| + (1 + gamma(roundings)) * loss      (Higham, Lemma 3.1)

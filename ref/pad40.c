@@ -14,24 +14,10 @@
  *   NaN among numbers: its own q is 0. Nothing but NaN: d16 = 0x7fff, all q = 0. */
 #include "pad40.h"
 #include "activation.h"
+#include "amax.h"
 #include "half.h"
 #include <math.h>
 #include <string.h>
-
-/* max |x| by the bits: magnitudes of floats order as integers, and no library's view of signalling NaNs comes in. */
-static float amax_of(const float in[PAD40_VALUES]) {
-    const uint32_t infinity = 0x7f800000, nan = 0x7fffffff;
-    uint32_t largest = 0;
-    int numbers = 0;
-    for (int k = 0; k < PAD40_VALUES; k++) {
-        uint32_t magnitude = float_bits(in[k]) & 0x7fffffff;
-        if (magnitude > infinity)
-            continue;
-        numbers++;
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    return bits_float(numbers ? largest : nan);
-}
 
 /* Held to int8 first, which changes no result since both ends are integers, and keeps the conversion in range. */
 static int8_t to_int8(float p) {
@@ -42,7 +28,7 @@ static int8_t to_int8(float p) {
 }
 
 void pad40_quantize(const float in[32], struct block_pad40 *b) {
-    float d = amax_of(in) / 127.0f;
+    float d = amax_of(in, PAD40_VALUES) / 127.0f;
     float inverse = d == 0 ? 0.0f : 1.0f / d;
     *b = (struct block_pad40){.d = half_from_float(d)};
     for (int k = 0; k < PAD40_VALUES; k++) {

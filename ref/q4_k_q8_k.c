@@ -64,8 +64,8 @@ static void loss(double *loss, const struct gemm_part *w, const struct gemm_part
     double sum = 0;
     for (size_t lane = 0; lane < dots; lane++)
         sum += fabs((double)dot[lane]);
-    cpu_loss(loss, w->f[0], a->f[0], sum, dots);
-    cpu_loss(loss, w->g[0], a->f[0], fabs((double)sum_of_minima(w, a)), 1);
+    cpu_loss(loss, w->f[0], a->f[0], sum);
+    cpu_loss(loss, w->g[0], a->f[0], fabs((double)sum_of_minima(w, a)));
 }
 
 static const struct gemm gemm = {.dot_values = CPU_LANE_VALUES,
@@ -84,10 +84,10 @@ static void evaluate(const struct contract_operands *op, void *result) {
 /* value = sum over blocks and lanes of d*da * dot, less dmin*da * sum, in float64: 9 terms a block.
  *
  * Roundings of a term: d * da, times dot (or two, (float)sum and times it), at most id/256 additions in its lane, and
- * 8 at the end: id/256 + 11. Below 2^-126 a product loses at most 2^-150 more (sums there are exact): `loss`. Where
- * d * da or sum|terms| may overflow the bound is infinite. An infinite or NaN operand gives the same infinity or both
- * NaN: every product has the same factors, and none of them becomes 0 that is not (0 times infinity takes d * da, where
- * one factor is infinite, so the other is no product). */
+ * 8 at the end: id/256 + 11. A subnormal d * da may be off by 2^-150 more: `loss`. Where d * da or sum|terms| may
+ * overflow the bound is infinite. An infinite or NaN operand gives the same infinity or both NaN: every product has the
+ * same factors, and none of them becomes 0 that is not (0 times infinity takes d * da, where one factor is infinite, so
+ * the other is no product). */
 static void truth(const struct contract_operands *op, double *value, double *bound) {
     const size_t blocks = op->id / Q4_K_VALUES;
     cpu_truth(&gemm, op, blocks + 11, 9 * blocks, value, bound);

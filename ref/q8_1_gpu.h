@@ -2,23 +2,15 @@
 #ifndef REF_Q8_1_GPU_H
 #define REF_Q8_1_GPU_H
 
+#include "amax.h"
 #include "ftz.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* max |x|, exact; subnormals count as 0; a NaN loses against a number, NaN alone gives NaN (abs.ftz, max.ftz). */
+/* max |x| with subnormals as 0 (abs.ftz, max.ftz). */
 static inline float q8_1_gpu_amax(const float *in, size_t count) {
-    uint32_t largest = 0;
-    size_t numbers = 0;
-    for (size_t k = 0; k < count; k++) {
-        uint32_t magnitude = float_bits(in[k]) & 0x7fffffff;
-        if (magnitude > 0x7f800000)
-            continue;
-        numbers++;
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    return numbers ? ftz(bits_float(largest)) : bits_float(0x7fffffff);
+    return ftz(amax_of(in, count));
 }
 
 /* The code of a scaled value v: to the nearest integer, halves away from zero (add.rz.ftz(v, copysign(0.5, v)) and

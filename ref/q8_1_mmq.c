@@ -105,40 +105,100 @@ static void put(void *buffer, size_t nt, size_t id, size_t token, size_t index, 
     memcpy((uint8_t *)buffer + (index * nt + token) * Q8_1_MMQ_BYTES, block, Q8_1_MMQ_BYTES);
 }
 
-/* The block functions of one kind over bytes. dequantize: out[k] = d * q[k], rounded once where d is an f32. */
-#define BYTES_OF(kind)                                                                                                 \
-    static void quantize_##kind(const float *in, void *block) {                                                        \
-        struct block_q8_1_mmq b;                                                                                       \
-        q8_1_mmq_##kind##_quantize(in, &b);                                                                            \
-        memcpy(block, &b, sizeof b);                                                                                   \
-    }                                                                                                                  \
-    static void dequantize_##kind(const void *block, float *out) {                                                     \
-        struct block_q8_1_mmq b;                                                                                       \
-        memcpy(&b, block, sizeof b);                                                                                   \
-        for (size_t k = 0; k < Q8_1_MMQ_VALUES; k++)                                                                   \
-            out[k] = q8_1_mmq_##kind##_scale(&b, k) * b.q[k];                                                          \
-    }                                                                                                                  \
-    static void pack_bytes_##kind(const int8_t *q, const float *d, void *block) {                                      \
-        struct block_q8_1_mmq b;                                                                                       \
-        memcpy(b.q, q, sizeof b.q);                                                                                    \
-        pack_##kind(q, d, &b);                                                                                         \
-        memcpy(block, &b, sizeof b);                                                                                   \
-    }                                                                                                                  \
-    const struct activation_format activation_q8_1_mmq_##kind = {                                                      \
-        .name = "q8_1_mmq_" #kind,                                                                                     \
-        .block_values = Q8_1_MMQ_VALUES,                                                                               \
-        .block_bytes = Q8_1_MMQ_BYTES,                                                                                 \
-        .codes_at = offsetof(struct block_q8_1_mmq, q),                                                                \
-        .codes_bytes = sizeof((struct block_q8_1_mmq *)0)->q,                                                          \
-        .quantize = quantize_##kind,                                                                                   \
-        .dequantize = dequantize_##kind,                                                                               \
-        .pack = pack_bytes_##kind,                                                                                     \
-        .rcp_table = true,                                                                                             \
-        .buffer_bytes = buffer_bytes,                                                                                  \
-        .get = get,                                                                                                    \
-        .put = put,                                                                                                    \
-    }
+/* ---- the three kinds over bytes ---- */
 
-BYTES_OF(d4);
-BYTES_OF(ds4);
-BYTES_OF(d2s6);
+typedef void quantizer(const float in[128], struct block_q8_1_mmq *b);
+typedef float scaler(const struct block_q8_1_mmq *b, size_t k);
+typedef void packer(const int8_t *q, const float *d, struct block_q8_1_mmq *b);
+
+static void quantize(quantizer *quantizer, const float *in, void *block) {
+    struct block_q8_1_mmq b;
+    quantizer(in, &b);
+    memcpy(block, &b, sizeof b);
+}
+/* out[k] = d * q[k], exact in f32 where d is a binary16, rounded once where it is an f32. */
+static void dequantize(scaler *scale, const void *block, float *out) {
+    struct block_q8_1_mmq b;
+    memcpy(&b, block, sizeof b);
+    for (size_t k = 0; k < Q8_1_MMQ_VALUES; k++)
+        out[k] = scale(&b, k) * b.q[k];
+}
+static void pack(packer *scales, const int8_t *q, const float *d, void *block) {
+    struct block_q8_1_mmq b;
+    memcpy(b.q, q, sizeof b.q);
+    scales(q, d, &b);
+    memcpy(block, &b, sizeof b);
+}
+
+static void d4_quantize(const float *in, void *block) {
+    quantize(q8_1_mmq_d4_quantize, in, block);
+}
+static void d4_dequantize(const void *block, float *out) {
+    dequantize(q8_1_mmq_d4_scale, block, out);
+}
+static void d4_pack(const int8_t *q, const float *d, void *block) {
+    pack(pack_d4, q, d, block);
+}
+static void ds4_quantize(const float *in, void *block) {
+    quantize(q8_1_mmq_ds4_quantize, in, block);
+}
+static void ds4_dequantize(const void *block, float *out) {
+    dequantize(q8_1_mmq_ds4_scale, block, out);
+}
+static void ds4_pack(const int8_t *q, const float *d, void *block) {
+    pack(pack_ds4, q, d, block);
+}
+static void d2s6_quantize(const float *in, void *block) {
+    quantize(q8_1_mmq_d2s6_quantize, in, block);
+}
+static void d2s6_dequantize(const void *block, float *out) {
+    dequantize(q8_1_mmq_d2s6_scale, block, out);
+}
+static void d2s6_pack(const int8_t *q, const float *d, void *block) {
+    pack(pack_d2s6, q, d, block);
+}
+
+const struct activation_format activation_q8_1_mmq_d4 = {
+    .name = "q8_1_mmq_d4",
+    .block_values = Q8_1_MMQ_VALUES,
+    .block_bytes = Q8_1_MMQ_BYTES,
+    .codes_at = offsetof(struct block_q8_1_mmq, q),
+    .codes_bytes = sizeof((struct block_q8_1_mmq *)0)->q,
+    .quantize = d4_quantize,
+    .dequantize = d4_dequantize,
+    .pack = d4_pack,
+    .rcp_table = true,
+    .buffer_bytes = buffer_bytes,
+    .get = get,
+    .put = put,
+};
+
+const struct activation_format activation_q8_1_mmq_ds4 = {
+    .name = "q8_1_mmq_ds4",
+    .block_values = Q8_1_MMQ_VALUES,
+    .block_bytes = Q8_1_MMQ_BYTES,
+    .codes_at = offsetof(struct block_q8_1_mmq, q),
+    .codes_bytes = sizeof((struct block_q8_1_mmq *)0)->q,
+    .quantize = ds4_quantize,
+    .dequantize = ds4_dequantize,
+    .pack = ds4_pack,
+    .rcp_table = true,
+    .buffer_bytes = buffer_bytes,
+    .get = get,
+    .put = put,
+};
+
+const struct activation_format activation_q8_1_mmq_d2s6 = {
+    .name = "q8_1_mmq_d2s6",
+    .block_values = Q8_1_MMQ_VALUES,
+    .block_bytes = Q8_1_MMQ_BYTES,
+    .codes_at = offsetof(struct block_q8_1_mmq, q),
+    .codes_bytes = sizeof((struct block_q8_1_mmq *)0)->q,
+    .quantize = d2s6_quantize,
+    .dequantize = d2s6_dequantize,
+    .pack = d2s6_pack,
+    .rcp_table = true,
+    .buffer_bytes = buffer_bytes,
+    .get = get,
+    .put = put,
+};

@@ -1,13 +1,15 @@
 /* q8_K: 256 values in 292 bytes, x = d * q, with d f32 and q int8, and the sums of each 16 q. ggml's CPU kernels
  * multiply the K formats with activations of this format; as a block format it is never stored in a file.
  * Source: ggml, `block_q8_K` of ggml-common.h, `quantize_row_q8_K_ref` and `dequantize_row_q8_K` of ggml-quants.c:
- *   max = the first x of the largest |x| ; inverse = rn(-127 / max) ; q = rn(x * inverse) to the nearest integer, ties
- * to even, at most 127 ; d = rn(1 / inverse) ; sums[i] = q[16 i] + .. + q[16 i + 15]. All f32, nearest even. So d is
- * negative where max is positive, and -128 is never reached: |x * inverse| <= 127 (1 + 2^-23). Bit for bit ggml's
- * wherever no x is NaN, except that ggml leaves the sums of a zero block as they were. The corners: all x +-0 or NaN d
- * = +0 and everything 0 NaN                        counts as 0 (ggml: depends on its payload) |max| < 127 / FLT_MAX
- * inverse is infinite: d is a zero of the sign of inverse and every q is 0 max infinite               inverse is a
- * zero: d is an infinity of the sign of inverse and every q is 0 */
+ *   max = the first x of the largest |x| ; inverse = rn(-127 / max) ; d = rn(1 / inverse) ;
+ *   q = rn(x * inverse) to the nearest integer, ties to even, at most 127 ;
+ *   sums[i] = q[16 i] + .. + q[16 i + 15]. All f32, nearest even.
+ * So d is negative where max is positive, and -128 is never reached: |x * inverse| <= 127 (1 + 2^-23).
+ * Bit for bit ggml's wherever no x is NaN, except that ggml leaves the sums of a zero block as they were. The corners:
+ *   all x +-0 or NaN           d = +0 and everything 0
+ *   NaN                        counts as 0 (ggml: depends on its payload)
+ *   |max| < 127 / FLT_MAX      inverse is infinite: d is a zero of the sign of inverse and every q is 0
+ *   max infinite               inverse is a zero: d is an infinity of the sign of inverse and every q is 0 */
 #include "q8_k.h"
 #include "activation.h"
 #include "format.h"

@@ -119,6 +119,29 @@ size_t independent_iq_grid(const char *format, int8_t levels[INDEPENDENT_IQ_MOST
 
 void independent_pad40_quantize(const uint32_t x[32], uint8_t block[40]); /* x: bits of f32 */
 
+/* ---- pad40_t.c ---- */
+
+unsigned independent_pad40_t_reader(unsigned group, unsigned lane); /* byte of a chunk that the lane addresses */
+unsigned independent_pad40_t_token(unsigned w);                     /* token of the tile that scale word w is of */
+/* x: (nt, id) bits of f32; buffer: ceil(nt / 64) * id / 32 * 2304 bytes. */
+void independent_pad40_t(const uint32_t *x, size_t nt, size_t id, uint8_t *buffer);
+
+/* ---- q8_1.c ---- */
+
+/* What the quantisers do not do, unless a test wants a fault: all false is the format. */
+struct q8_1_rules {
+    bool ties_to_even; /* q8_K: away from zero */
+    bool keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
+};
+/* rcp.approx.ftz of sm_90. table: the measured table unpacked, 2^21 bytes; NULL: correctly rounded. */
+uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x);
+void independent_q8_1(const struct q8_1_rules *r, const uint32_t x[32], uint8_t block[36]);
+void independent_q8_1_cuda(const struct q8_1_rules *r, const uint8_t *table, const uint32_t x[32], uint8_t block[36]);
+enum q8_1_mmq_kind { Q8_1_MMQ_D4, Q8_1_MMQ_DS4, Q8_1_MMQ_D2S6 };
+void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, const uint8_t *table,
+                          const uint32_t x[128], uint8_t block[144]);
+void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]);
+
 /* ---- two_term.c ---- */
 
 /* One cell of contract q4_k_pad40_two_term: bits of the f32 result of a weight row and an activation row of depth id.
@@ -126,5 +149,61 @@ void independent_pad40_quantize(const uint32_t x[32], uint8_t block[40]); /* x: 
 uint32_t independent_two_term(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
 /* The same cell without any rounding, in units of 2^-48; all operands MUST be finite. */
 s128 independent_two_term_exact(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+
+/* ---- soft.c: f32 on exact sums ---- */
+
+/* Positive and negative terms of a sum, each in units of 2^-WIDE_BELOW_ONE, lowest word first. */
+enum { WIDE_WORDS = 24, WIDE_BELOW_ONE = 384 };
+struct wide {
+    uint32_t plus[WIDE_WORDS], minus[WIDE_WORDS];
+};
+void independent_add(struct wide *sum, bool negative, u128 mantissa, int exponent);
+/* sum += a * b * n; a, b: bits of finite f32. */
+void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
+double independent_wide_value(const struct wide *sum); /* within 2^-52 of itself */
+
+/* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b) out, ties to even; NaN is 0x7fffffff. With
+ * `flush` as PTX has it under .ftz. */
+uint32_t independent_fma(uint32_t a, uint32_t b, uint32_t c, bool flush);
+uint32_t independent_times(uint32_t a, uint32_t b, bool flush);
+uint32_t independent_plus(uint32_t a, uint32_t b, bool flush);
+uint32_t independent_whole(int64_t n);                      /* nearest f32 */
+uint32_t independent_widened(uint32_t half);                /* f32 of a binary16 */
+uint32_t independent_half_times(uint32_t half, unsigned n); /* binary16 nearest to half * n; NaN is 0x7fff */
+
+/* ---- stream_k.c ---- */
+
+/* owner[tile * row_blocks + block] = the worker that computes this block of this tile, by walking every worker through
+ * its share; step: blocks of an iteration. */
+void independent_stream_k(size_t tiles, size_t row_blocks, size_t step, size_t workers, size_t *owner);
+
+/* ---- mmq.c: contracts of llama.cpp's MMQ ---- */
+
+enum mmq_kind { MMQ_Q4_K_DS4, MMQ_Q6_K_D4, MMQ_Q8_0_D4 };
+/* The rules of a contract; a test breaks them one by one. */
+struct mmq_rules {
+    bool flush;         /* f32 is .ftz */
+    bool half_products; /* q4_K: d * sc and dmin * m are rounded to binary16 */
+};
+/* Bits of the sum of one cell over depths from .. to - 1. weight_row, id: a row of the weight; activation, nt, token:
+ * the whole buffer. */
+uint32_t independent_mmq_part(enum mmq_kind kind, const uint8_t *weight_row, const uint8_t *activation, size_t nt,
+                              size_t token, size_t from, size_t to, struct mmq_rules rules);
+/* The terms of the cell over these depths without any rounding; operands MUST be finite. */
+void independent_mmq_exact(enum mmq_kind kind, const uint8_t *weight_row, const uint8_t *activation, size_t nt,
+                           size_t token, size_t from, size_t to, struct wide *sum);
+
+/* ---- cpu.c: contracts of ggml's CPU over q8_K ---- */
+
+enum cpu_kind { CPU_Q4_K, CPU_Q6_K };
+/* Bits of a cell of depth id. fused: the lane's product and the product of minima are not rounded before they are
+ * added, as a compiler that contracts makes it. */
+uint32_t independent_cpu(enum cpu_kind kind, const uint8_t *weight_row, const uint8_t *activation_row, size_t id,
+                         bool fused);
+void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const uint8_t *activation_row, size_t id,
+                           struct wide *sum);
+
+/* scale * (n - 32) of value e of a q6_K block. */
+int independent_q6_k_integer(const uint8_t block[210], unsigned e);
 
 #endif

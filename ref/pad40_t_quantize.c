@@ -1,0 +1,68 @@
+/* Contract pad40_t_quantize: result the pad40_t buffer of activation (nt, id) f32; tokens past nt are zero.
+ *
+ *  Order:      none: max is exact, the sum of q is an integer
+ *  Products:   those of pad40_quantize: d = rn(amax / 127); inv = rn(1 / d), 0 if d = 0; q = rn_even(rn(x * inv))
+ *  Rounding:   nearest even, f32 throughout; d to binary16 nearest even     Denormals: kept
+ *  NaN, Inf:   as pad40_quantize      Split: none
+ *  Matches:    no kernel of this project yet; the prepass of the BT kernels (pad40_t.h)
+ *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
+ *              derived in quantize_contract.c
+ */
+#include "half.h"
+#include "pad40_t.h"
+#include "quantize_contract.h"
+#include <string.h>
+
+extern const struct activation_format activation_pad40_t;
+
+static double sum(const void *block, size_t i) {
+    struct block_pad40_t b;
+    (void)i;
+    memcpy(&b, block, sizeof b);
+    return (double)half_to_float(b.d) * b.sum;
+}
+
+static const struct quantize_rule rule = {
+    .format = &activation_pad40_t,
+    .scale_values = 32,
+    .kind = SCALE_F16,
+    .roundings = 2,
+    .scale = quantize_contract_leading_f16,
+    .sum_kind = SUM_OF_CODES,
+    .sums = 1,
+    .sum_values = 32,
+    .sum = sum,
+};
+
+static void evaluate(const struct contract_operands *op, void *result) {
+    quantize_contract_evaluate(&rule, op, result);
+}
+
+static void truth(const struct contract_operands *op, double *value, double *bound) {
+    quantize_contract_truth(&rule, op, value, bound);
+}
+
+static void decode(const struct contract_operands *op, const void *result, double *value) {
+    quantize_contract_decode(&rule, op, result, value);
+}
+
+static size_t cells(const struct contract_operands *op) {
+    return quantize_contract_cells(&rule, op);
+}
+
+static size_t result_bytes(const struct contract_operands *op) {
+    return quantize_contract_result_bytes(&rule, op);
+}
+
+const struct contract contract_pad40_t_quantize = {
+    .name = "pad40_t_quantize",
+    .weight = NULL,
+    .activation = "f32",
+    .result = "pad40_t",
+    .depth_multiple = PAD40_T_VALUES,
+    .evaluate = evaluate,
+    .truth = truth,
+    .decode = decode,
+    .cells = cells,
+    .result_bytes = result_bytes,
+};

@@ -1,0 +1,62 @@
+/* Contract q8_1_mmq_d4_quantize: result the q8_1_mmq_d4 buffer of activation (nt, id) f32.
+ *
+ *  Order:      none: max is exact, there is no sum
+ *  Products:   d_inv = rn(127 * rcp.approx(amax)); q = rn_away(rn(x * d_inv)); stored d = rcp.approx(d_inv), f32
+ *  Rounding:   nearest even, f32 throughout; q halves away from zero     Denormals: flushed (.ftz)
+ *  NaN, Inf:   as listed in q8_1_mmq.c      Split: none
+ *  Matches:    llama.cpp quantize_mmq_q8_1 for D4 (ggml-cuda/quantize.cu at d99724f2), -use_fast_math, sm_90
+ *  Bound:      |d * q - x| <= D/2 + 4u|x|, D = amax/127; quantize_contract.c
+ */
+#include "q8_1_mmq.h"
+#include "quantize_contract.h"
+#include <string.h>
+
+extern const struct activation_format activation_q8_1_mmq_d4;
+
+static double scale(const void *block, size_t k) {
+    struct block_q8_1_mmq b;
+    memcpy(&b, block, sizeof b);
+    return q8_1_mmq_d4_scale(&b, k);
+}
+
+static const struct quantize_rule rule = {
+    .format = &activation_q8_1_mmq_d4,
+    .scale_values = 32,
+    .kind = SCALE_F32_FTZ,
+    .roundings = 4,
+    .scale = scale,
+};
+
+static void evaluate(const struct contract_operands *op, void *result) {
+    quantize_contract_evaluate(&rule, op, result);
+}
+
+static void truth(const struct contract_operands *op, double *value, double *bound) {
+    quantize_contract_truth(&rule, op, value, bound);
+}
+
+static void decode(const struct contract_operands *op, const void *result, double *value) {
+    quantize_contract_decode(&rule, op, result, value);
+}
+
+static size_t cells(const struct contract_operands *op) {
+    return quantize_contract_cells(&rule, op);
+}
+
+static size_t result_bytes(const struct contract_operands *op) {
+    return quantize_contract_result_bytes(&rule, op);
+}
+
+const struct contract contract_q8_1_mmq_d4_quantize = {
+    .name = "q8_1_mmq_d4_quantize",
+    .weight = NULL,
+    .activation = "f32",
+    .result = "q8_1_mmq_d4",
+    .depth_multiple = Q8_1_MMQ_VALUES,
+    .rcp_table = true,
+    .evaluate = evaluate,
+    .truth = truth,
+    .decode = decode,
+    .cells = cells,
+    .result_bytes = result_bytes,
+};

@@ -1,0 +1,66 @@
+/* Contract q8_k_quantize: result (nt, id/256) q8_K blocks of activation (nt, id) f32.
+ *
+ *  Order:      none: max is exact, the sums of q are integers
+ *  Products:   inverse = rn(-127 / max), max = x of the largest |x|; q = rn_even(rn(x * inverse)); d = rn(1 / inverse)
+ *  Rounding:   nearest even, f32 throughout     Denormals: kept
+ *  NaN, Inf:   as listed in q8_k.c      Split: none
+ *  Matches:    ggml quantize_row_q8_K_ref (its CPU path), bit for bit wherever no x is NaN
+ *  Bound:      |d * q - x| <= D/2 + 2u|x|, D = amax/127; of sums:
+ *              derived in quantize_contract.c
+ */
+#include "quantize_contract.h"
+#include <stdint.h>
+#include <string.h>
+
+extern const struct activation_format activation_q8_k;
+
+static double sum(const void *block, size_t i) {
+    int16_t codes;
+    memcpy(&codes, (const uint8_t *)block + 260 + 2 * i, sizeof codes); /* after d and 256 codes */
+    return quantize_contract_leading_f32(block, 0) * codes;
+}
+
+static const struct quantize_rule rule = {
+    .format = &activation_q8_k,
+    .scale_values = 256,
+    .kind = SCALE_F32,
+    .roundings = 2,
+    .scale = quantize_contract_leading_f32,
+    .sum_kind = SUM_OF_CODES,
+    .sums = 16,
+    .sum_values = 16,
+    .sum = sum,
+};
+
+static void evaluate(const struct contract_operands *op, void *result) {
+    quantize_contract_evaluate(&rule, op, result);
+}
+
+static void truth(const struct contract_operands *op, double *value, double *bound) {
+    quantize_contract_truth(&rule, op, value, bound);
+}
+
+static void decode(const struct contract_operands *op, const void *result, double *value) {
+    quantize_contract_decode(&rule, op, result, value);
+}
+
+static size_t cells(const struct contract_operands *op) {
+    return quantize_contract_cells(&rule, op);
+}
+
+static size_t result_bytes(const struct contract_operands *op) {
+    return quantize_contract_result_bytes(&rule, op);
+}
+
+const struct contract contract_q8_k_quantize = {
+    .name = "q8_k_quantize",
+    .weight = NULL,
+    .activation = "f32",
+    .result = "q8_K",
+    .depth_multiple = 256,
+    .evaluate = evaluate,
+    .truth = truth,
+    .decode = decode,
+    .cells = cells,
+    .result_bytes = result_bytes,
+};
