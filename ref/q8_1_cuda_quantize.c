@@ -4,7 +4,8 @@
  *  Products:   d = amax / 127; q = rn_away(x / d), a / b being rn(a * rcp.approx(b)); stored f16(d), f16(sum)
  *  Rounding:   nearest even, f32 throughout; q halves away from zero     Denormals: flushed (.ftz)
  *  NaN, Inf:   as listed in q8_1.c      Split: none
- *  Matches:    llama.cpp quantize_q8_1 (ggml-cuda/quantize.cu at d99724f2), nvcc 13.0 -use_fast_math, sm_90
+ *  Matches:    llama.cpp quantize_q8_1 (ggml-cuda/quantize.cu at d99724f2),
+ *              its arithmetic measured on an H200
  *  Bound:      |d * q - x| <= D/2 + 4u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
  *              derived in quantize_contract.c
  */

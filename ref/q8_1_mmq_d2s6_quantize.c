@@ -4,7 +4,8 @@
  *  Products:   d_inv = rn(127 * rcp.approx(amax)); q = rn_away(rn(x * d_inv)); d = rcp.approx(d_inv); f16(d), f16(sum)
  *  Rounding:   nearest even, f32 throughout; q halves away from zero     Denormals: flushed (.ftz)
  *  NaN, Inf:   as listed in q8_1_mmq.c      Split: none
- *  Matches:    llama.cpp quantize_mmq_q8_1 for D2S6 (ggml-cuda/quantize.cu at d99724f2), -use_fast_math, sm_90
+ *  Matches:    llama.cpp quantize_mmq_q8_1 for D2S6 (ggml-cuda/quantize.cu at d99724f2),
+ *              its arithmetic measured on an H200
  *  Bound:      |d * q - x| <= D/2 + 4u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
  *              derived in quantize_contract.c
  */

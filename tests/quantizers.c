@@ -222,6 +222,32 @@ Test(quantizers, bytes_of_an_h200) {
     }
 }
 
+/* 112 blocks of 128 values, 14 kinds of hard ones: ties and near ties, any bits, subnormals, huge values, borders of
+ * the scale, infinities, NaN, cancelling sums. */
+Test(quantizers, hard_values_of_an_h200) {
+    enum { BLOCKS = 112, VALUES = BLOCKS * 128 };
+    static const char *const format[] = {"q8_1_cuda", "q8_1_mmq_d4", "q8_1_mmq_ds4", "q8_1_mmq_d2s6"};
+    load();
+    uint8_t *bytes = golden_file("fixtures/golden/q8_1/x_f32.bin", VALUES * sizeof(float));
+    float *x = malloc(VALUES * sizeof *x);
+    cr_assert(x, "out of memory");
+    memcpy(x, bytes, VALUES * sizeof *x);
+    for (size_t i = 0; i < sizeof format / sizeof *format; i++) {
+        const struct activation_format *f = activation_named(format[i]);
+        char path[64];
+        snprintf(path, sizeof path, "fixtures/golden/q8_1/%s.bin", format[i]);
+        const size_t blocks = VALUES / f->block_values;
+        uint8_t *want = golden_file(path, blocks * f->block_bytes);
+        for (size_t b = 0; b < blocks; b++) {
+            uint8_t block[ACTIVATION_MOST_BYTES];
+            f->quantize(x + b * f->block_values, block);
+            cr_assert(!memcmp(block, want + b * f->block_bytes, f->block_bytes), "%s: block %zu", format[i], b);
+        }
+        free(want);
+    }
+    free(x), free(bytes);
+}
+
 /* ---- faults of the field ---- */
 
 static struct {
