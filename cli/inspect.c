@@ -4,7 +4,6 @@
 #include "../ref/gguf_types.h"
 #include "../ref/half.h"
 #include "../ref/printable.h"
-#include "../reports/file.h"
 #include "command.h"
 #include "inspect_json.h"
 #include <fnmatch.h>
@@ -16,7 +15,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: warpproof inspect FILE.gguf [--tensors PATTERN] [--keys] [--json FILE]\n"
+    "usage: warpproof inspect FILE.gguf [--tensors PATTERN] [--keys] [--json]\n"
     "\n"
     "Prints the header, the metadata and the tensors of a GGUF file (version 2 or 3, little-endian): type, extents\n"
     "(values a row first), bytes, offset in the file and, where the type can be decoded, the least and largest value\n"
@@ -26,7 +25,7 @@ static const char usage[] =
     "\n"
     "  --tensors PATTERN  only tensors whose name matches the shell pattern, e.g. 'blk.0.*'\n"
     "  --keys             every key of the metadata, not only general.*\n"
-    "  --json FILE        the tensors as JSON lines, written whole or not at all\n"
+    "  --json             lines of JSON instead: one a tensor, then one for the file\n"
     "  --help             this text\n"
     "\n"
     "exit: 0 done, 2 wrong usage or a bad file, 3 no tensor matches PATTERN\n";
@@ -183,7 +182,7 @@ struct survey {
     const char *pattern;
     size_t listed, bytes, suspicious, cut;
     size_t of_type[GGUF_TYPE_COUNT];
-    struct inspect_json *json; /* NULL without --json */
+    bool json; /* lines of JSON instead of text */
 };
 
 static int name_width(const struct survey *s) {
@@ -205,16 +204,17 @@ static bool survey_tensor(struct survey *s, const struct gguf_tensor *t, int wid
     const bool scanned = t->format && t->data;
     if (scanned && !gguf_scan(t, &scan, e))
         return false;
-    if (s->listed == 0)
+    if (s->listed == 0 && !s->json)
         printf("\n%-*s  %-8s  %-20s  %12s  %12s  %13s  %13s  %s\n", width, "tensor", "type", "extents", "bytes",
                "offset", "least", "largest", "values");
-    print_tensor(t, scanned ? &scan : NULL, width);
+    if (!s->json)
+        print_tensor(t, scanned ? &scan : NULL, width);
     s->listed++;
     s->bytes += t->bytes; /* tensors do not overlap: at most the file, and of a cut one at most 2^20 * 2^44 */
     s->of_type[t->type]++;
     s->cut += !t->data;
     s->suspicious += scanned && is_suspicious(&scan);
-    return !s->json || inspect_json_tensor(s->json, t, scanned ? &scan : NULL, e);
+    return !s->json || inspect_json_tensor(t, scanned ? &scan : NULL, e);
 }
 
 static void print_totals(const struct survey *s) {
@@ -246,17 +246,19 @@ static void report_cut(const struct survey *s) {
 static int survey_file(struct survey *s, bool all_keys, struct error *e) {
     const struct gguf_file *f = s->file;
     char shown[1024];
-    printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu keys, %zu tensors, alignment %" PRIu64 "%s\n",
-           printable(shown, sizeof shown, f->path, strlen(f->path)), f->version, f->size, f->entries_named,
-           f->tensors_named, f->alignment, f->cut ? ", CUT SHORT" : "");
-    print_metadata(f, all_keys);
+    if (!s->json) {
+        printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu keys, %zu tensors, alignment %" PRIu64 "%s\n",
+               printable(shown, sizeof shown, f->path, strlen(f->path)), f->version, f->size, f->entries_named,
+               f->tensors_named, f->alignment, f->cut ? ", CUT SHORT" : "");
+        print_metadata(f, all_keys);
+    }
     const int width = name_width(s);
     for (size_t i = 0; i < f->tensor_count; i++)
         if (matches(&f->tensors[i], s->pattern) && !survey_tensor(s, &f->tensors[i], width, e))
             return usage_error("inspect", "%s", e->text);
-    if (s->listed > 0)
+    if (s->listed > 0 && !s->json)
         print_totals(s);
-    if (s->json && !inspect_json_end(s->json, f, s->listed, s->suspicious, e))
+    if (s->json && !inspect_json_file(f, s->listed, s->suspicious, e))
         return usage_error("inspect", "%s", e->text);
     if (f->cut) {
         report_cut(s);
@@ -271,20 +273,13 @@ static int survey_file(struct survey *s, bool all_keys, struct error *e) {
     return EXIT_PASSED;
 }
 
-static int inspect(const char *path, const char *pattern, bool all_keys, const char *json) {
+static int inspect(const char *path, const char *pattern, bool all_keys, bool json) {
     struct error e;
-    if (json && !file_can_put(json, &e))
-        return usage_error("inspect", "%s", e.text);
     struct gguf_file *f = gguf_open_cut(path, &e);
     if (!f)
         return usage_error("inspect", "%s", e.text);
-    struct survey s = {.file = f, .pattern = pattern};
-    int code;
-    if (json && !(s.json = inspect_json_begin(json, &e)))
-        code = usage_error("inspect", "%s", e.text);
-    else
-        code = survey_file(&s, all_keys, &e);
-    inspect_json_free(s.json);
+    struct survey s = {.file = f, .pattern = pattern, .json = json};
+    const int code = survey_file(&s, all_keys, &e);
     gguf_close(f);
     return code;
 }
@@ -293,11 +288,11 @@ int inspect_main(int argc, char **argv) {
     enum { TENSORS = 256, KEYS, JSON }; /* above every character: optopt tells long options from short ones */
     static const struct option options[] = {{"tensors", required_argument, NULL, TENSORS},
                                             {"keys", no_argument, NULL, KEYS},
-                                            {"json", required_argument, NULL, JSON},
+                                            {"json", no_argument, NULL, JSON},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    const char *pattern = NULL, *json = NULL;
-    bool all_keys = false;
+    const char *pattern = NULL;
+    bool all_keys = false, json = false;
     opterr = 0; /* our own words below */
     optind = 0; /* start over, whoever used getopt before */
     for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
@@ -306,7 +301,7 @@ int inspect_main(int argc, char **argv) {
         else if (c == KEYS)
             all_keys = true;
         else if (c == JSON)
-            json = optarg;
+            json = true;
         else if (c == 'h') {
             fputs(usage, stdout);
             return EXIT_PASSED;

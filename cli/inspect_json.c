@@ -1,30 +1,11 @@
 #include "inspect_json.h"
-#include "../ref/checked.h"
-#include "../reports/file.h"
 #include "../reports/json_node.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
-struct inspect_json {
-    const char *path;
-    FILE *out;
-    char *text;
-    size_t size;
-};
-
-struct inspect_json *inspect_json_begin(const char *path, struct error *e) {
-    struct inspect_json *j = must_calloc(1, sizeof *j);
-    j->path = path;
-    j->out = open_memstream(&j->text, &j->size);
-    if (j->out)
-        return j;
-    fail(e, "%s: no memory for the JSON text", path);
-    free(j);
-    return NULL;
-}
-
-static bool put_line(struct inspect_json *j, struct fy_document *d, struct fy_node *root, struct error *e) {
-    return json_line(j->out, d, root) || fail(e, "%s: no memory for the JSON text", j->path);
+static bool put_line(struct fy_document *d, struct fy_node *root, struct error *e) {
+    const bool good = json_line(stdout, d, root) || ferror(stdout); /* a full disk is told at the end, once */
+    fy_document_destroy(d);
+    return good || fail(e, "no memory for a line of JSON");
 }
 
 static void add_bool(struct fy_document *d, struct fy_node *map, const char *key, bool value) {
@@ -47,8 +28,7 @@ static void add_scan(struct fy_document *d, struct fy_node *m, const struct gguf
     json_add(d, m, "scales", scales);
 }
 
-bool inspect_json_tensor(struct inspect_json *j, const struct gguf_tensor *t, const struct gguf_scan *scan,
-                         struct error *e) {
+bool inspect_json_tensor(const struct gguf_tensor *t, const struct gguf_scan *scan, struct error *e) {
     struct fy_document *d = fy_document_create(NULL);
     struct fy_node *m = fy_node_create_mapping(d), *extents = fy_node_create_sequence(d);
     json_add_string(d, m, "tensor", t->name);
@@ -61,13 +41,10 @@ bool inspect_json_tensor(struct inspect_json *j, const struct gguf_tensor *t, co
     add_bool(d, m, "whole", t->data != NULL);
     if (scan)
         add_scan(d, m, scan);
-    const bool good = put_line(j, d, m, e);
-    fy_document_destroy(d);
-    return good;
+    return put_line(d, m, e);
 }
 
-bool inspect_json_end(struct inspect_json *j, const struct gguf_file *f, size_t listed, size_t suspicious,
-                      struct error *e) {
+bool inspect_json_file(const struct gguf_file *f, size_t listed, size_t suspicious, struct error *e) {
     struct fy_document *d = fy_document_create(NULL);
     struct fy_node *m = fy_node_create_mapping(d);
     json_add_string(d, m, "file", f->path);
@@ -80,19 +57,5 @@ bool inspect_json_end(struct inspect_json *j, const struct gguf_file *f, size_t 
     json_add(d, m, "suspicious", json_number(d, "%zu", suspicious));
     add_bool(d, m, "whole", !f->cut);
     json_add_string(d, m, "missing", f->cut ? f->missing.text : NULL);
-    bool good = put_line(j, d, m, e);
-    fy_document_destroy(d);
-    const bool closed = fclose(j->out) == 0;
-    j->out = NULL;
-    good = good && (closed || fail(e, "%s: no memory for the JSON text", j->path));
-    return good && file_put(j->path, j->text, j->size, e);
-}
-
-void inspect_json_free(struct inspect_json *j) {
-    if (!j)
-        return;
-    if (j->out)
-        fclose(j->out);
-    free(j->text);
-    free(j);
+    return put_line(d, m, e);
 }
