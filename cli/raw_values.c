@@ -3,6 +3,7 @@
 #include "../gpu/yaml.h"
 #include "../ref/printable.h"
 #include "../reports/file.h"
+#include "../reports/json_node.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,15 +48,22 @@ FILE *summary_stream(const char *out) {
     return file_is_stream(out, stdout) ? stderr : stdout;
 }
 
-static void print_json(FILE *to, const struct conversion *c, size_t size, const char *sha256) {
-    fprintf(to, "{\"format\": \"%s\", \"blocks\": %zu, \"values\": %zu, \"bytes\": %zu, \"sha256\": \"%s\", ",
-            c->format, c->blocks, c->values, size, sha256);
-    if (c->range.least <= c->range.largest)
-        fprintf(to, "\"least\": %.9g, \"largest\": %.9g, ", c->range.least, c->range.largest);
-    else
-        fputs("\"least\": null, \"largest\": null, ", to);
-    fprintf(to, "\"not_finite\": %" PRIu64 ", \"approximate\": %s}\n", c->range.not_finite,
-            c->approximate ? "true" : "false");
+static bool print_json(FILE *to, const struct conversion *c, size_t size, const char *sha256) {
+    struct fy_document *d = fy_document_create(NULL);
+    struct fy_node *m = fy_node_create_mapping(d);
+    const bool any = c->range.least <= c->range.largest;
+    json_add_string(d, m, "format", c->format);
+    json_add(d, m, "blocks", json_number(d, "%zu", c->blocks));
+    json_add(d, m, "values", json_number(d, "%zu", c->values));
+    json_add(d, m, "bytes", json_number(d, "%zu", size));
+    json_add_string(d, m, "sha256", sha256);
+    json_add(d, m, "least", any ? json_number(d, "%.9g", c->range.least) : json_number(d, "null"));
+    json_add(d, m, "largest", any ? json_number(d, "%.9g", c->range.largest) : json_number(d, "null"));
+    json_add(d, m, "not_finite", json_number(d, "%" PRIu64, c->range.not_finite));
+    json_add(d, m, "approximate", json_number(d, c->approximate ? "true" : "false"));
+    const bool good = json_line(to, d, m) || ferror(to); /* what could not be written is told when stdout is closed */
+    fy_document_destroy(d);
+    return good;
 }
 
 static void print_text(FILE *to, const struct conversion *c, const char *out, size_t size, const char *sha256) {
@@ -79,9 +87,9 @@ int finish_conversion(const char *command, const struct conversion *c, const cha
     FILE *to = summary_stream(out);
     if (!file_put(out, bytes, size, &e))
         return usage_error(command, "%s", e.text);
-    if (json)
-        print_json(to, c, size, sha256);
-    else
+    if (json && !print_json(to, c, size, sha256))
+        return usage_error(command, "no memory for a line of JSON");
+    if (!json)
         print_text(to, c, out, size, sha256);
     if (c->approximate) {
         flush_output();

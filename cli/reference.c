@@ -7,6 +7,7 @@
 #include "../ref/rcp_approx.h"
 #include "../ref/truth.h"
 #include "../reports/file.h"
+#include "../reports/json_node.h"
 #include "judging.h"
 #include "raw_values.h"
 #include <math.h>
@@ -58,19 +59,27 @@ static int refuse(const struct error *e) {
     return usage_error("reference", "%s", e->text);
 }
 
-static void print_json(FILE *to, const struct options *o, const struct answer *a, const char *sha256) {
+static bool print_json(FILE *to, const struct options *o, const struct answer *a, const char *sha256) {
     const struct contract *c = o->contract;
-    fprintf(to, "{\"contract\": \"%s\", ", c->name);
+    struct fy_document *d = fy_document_create(NULL);
+    struct fy_node *m = fy_node_create_mapping(d);
+    json_add_string(d, m, "contract", c->name);
+    json_add_string(d, m, "weight", c->weight);
+    json_add_string(d, m, "activation", c->activation);
+    json_add_string(d, m, "result", c->result);
+    json_add(d, m, "nt", json_number(d, "%zu", o->nt));
     if (c->weight)
-        fprintf(to, "\"weight\": \"%s\", ", c->weight);
-    fprintf(to, "\"activation\": \"%s\", \"result\": \"%s\", \"nt\": %zu, ", c->activation, c->result, o->nt);
-    if (c->weight)
-        fprintf(to, "\"od\": %zu, ", o->od);
-    fprintf(to, "\"id\": %zu, \"split\": \"%s\", \"bytes\": %zu, \"sha256\": \"%s\", \"approximate\": %s", o->id,
-            o->split ? o->split : "none", a->size, sha256, a->approximate ? "true" : "false");
+        json_add(d, m, "od", json_number(d, "%zu", o->od));
+    json_add(d, m, "id", json_number(d, "%zu", o->id));
+    json_add_string(d, m, "split", o->split ? o->split : "none");
+    json_add(d, m, "bytes", json_number(d, "%zu", a->size));
+    json_add_string(d, m, "sha256", sha256);
+    json_add(d, m, "approximate", json_number(d, a->approximate ? "true" : "false"));
     if (o->truth)
-        fprintf(to, ", \"worst\": %.6g", a->worst);
-    fputs("}\n", to);
+        json_add(d, m, "worst", json_number(d, "%.6g", a->worst));
+    const bool good = json_line(to, d, m) || ferror(to); /* what could not be written is told when stdout is closed */
+    fy_document_destroy(d);
+    return good;
 }
 
 static void print_text(FILE *to, const struct options *o, const struct answer *a, const char *sha256) {
@@ -110,9 +119,9 @@ static int finish(const struct options *o, const struct answer *a) {
     FILE *to = summary_stream(o->out);
     if (!file_put(o->out, a->bytes, a->size, &e))
         return refuse(&e);
-    if (o->json)
-        print_json(to, o, a, sha256);
-    else
+    if (o->json && !print_json(to, o, a, sha256))
+        return usage_error("reference", "no memory for a line of JSON");
+    if (!o->json)
         print_text(to, o, a, sha256);
     if (a->approximate) {
         flush_output();
