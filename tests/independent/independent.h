@@ -89,13 +89,29 @@ void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, c
                           const uint32_t x[128], uint8_t block[144]);
 void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]);
 
-/* ---- two_term.c ---- */
+/* ---- integers.c ---- */
 
-/* One cell of contract q4_k_pad40_two_term: bits of the f32 result of a weight row and an activation row of depth id.
- */
-uint32_t independent_two_term(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+struct integers { /* of one value of a block, and its floating-point fields as bits of binary16; 0 where it has none */
+    int code, scale, min;
+    uint32_t d, dmin; /* a minimum that stands beside d itself (q4_1, q5_1) is -dmin, and min is 1 */
+};
+struct integer_format {
+    const char *name; /* ggml's */
+    unsigned values, bytes, sub_values;
+    struct integers (*read)(const uint8_t *block, unsigned e);
+};
+/* q4_0 q4_1 q5_0 q5_1 q8_0 q4_K q5_K q6_K; NULL for any other. */
+const struct integer_format *independent_integers_of(const char *format);
+
+/* ---- pad40_cell.c ---- */
+
+enum fold { ONE_TERM, TWO_TERM, RANK_1 };
+/* One cell of a contract over pad40: bits of the f32 result of a weight row and a row of pad40 blocks, depth id. */
+uint32_t independent_pad40_cell(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
+                                const uint8_t *activation_row, size_t id);
 /* The same cell without any rounding, in units of 2^-48; all operands MUST be finite. */
-s128 independent_two_term_exact(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
+                             const uint8_t *activation_row, size_t id);
 
 /* ---- soft.c: f32 on exact sums ---- */
 
