@@ -87,14 +87,14 @@ static int convert(const struct options *o, const struct block_format *w, const 
                            .blocks = values / block_values,
                            .values = values,
                            .range = value_range_empty,
-                           .approximate = a && a->rcp_table && !rcp_approx_measured()};
+                           .approximate = !w && a->rcp_table && !rcp_approx_measured()};
     size_t size;
     uint8_t *out = NULL;
     if (w ? size_mul(c.blocks, w->block_bytes, &size) : activation_bytes(a, nt, o->id, &size))
         out = malloc(size + 1);
     if (!out)
         return usage_error("quantize", "no memory for %zu blocks of %s", c.blocks, c.format);
-    if (a)
+    if (!w)
         activation_quantize(a, x, nt, o->id, out);
 #pragma omp parallel for schedule(static) if (w != NULL)
     for (size_t b = 0; b < (w ? c.blocks : 0); b++)

@@ -250,7 +250,7 @@ static bool check_files(const struct reader *r, const struct spec_arg *const fou
         return yaml_fail(r->doc, yaml_get(result->node, "expect"), 0, r->e,
                          "the expect of a contract's result needs operands from files: {in: %s, format: %s, "
                          "fill: {file: PATH}}",
-                         made->name, made->format);
+                         found[1]->name, found[1]->format);
     return true;
 }
 

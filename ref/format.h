@@ -18,8 +18,8 @@ struct block_integers {
     int8_t code[FORMAT_MOST_VALUES];
 };
 
-/* A floating-point field of a block: f32 (4 bytes), binary16 (2) or a power of two alone (1, E8M0); 0: no such field.
- */
+/* A floating-point field of a block: f32 (4 bytes), binary16 (2) or a power of two alone, 2^(byte - 128)
+ * (1); 0: no such field. */
 struct block_field {
     uint8_t at, bytes;
 };

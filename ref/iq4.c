@@ -6,71 +6,87 @@
 #include "half.h"
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 const int8_t iq4_codes[IQ4_CODES] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-enum { NIBBLE_OF_ONE = 8, MOST_STEPS = IQ4_VALUES * NIBBLE_OF_ONE };
+enum { NIBBLE_OF_ONE = 8 };
 
 /* Twice the middle between codes n and n + 1. */
-static double twice_middle(unsigned n) {
-    return iq4_codes[n] + iq4_codes[n + 1];
-}
+static const double twice_middle[IQ4_CODES - 1] = {-231, -187, -148, -114, -84, -57, -32, -9,
+                                                   14,   38,   63,   91,   122, 158, 202};
 
 double iq4_assign(const double x[IQ4_VALUES], double scale, uint8_t n[IQ4_VALUES]) {
     double error = 0;
     for (int k = 0; k < IQ4_VALUES; k++) {
-        uint8_t nearest = NIBBLE_OF_ONE;
+        unsigned nearest = NIBBLE_OF_ONE;
         if (scale < 0 || scale > 0) {
             double twice = 2 * x[k] / scale;
-            nearest = 0;
-            for (unsigned half = IQ4_CODES / 2; half; half /= 2)
-                if (twice > twice_middle(nearest + half - 1))
-                    nearest = (uint8_t)(nearest + half);
+            nearest = twice > twice_middle[7] ? 8 : 0;
+            nearest += twice > twice_middle[nearest + 3] ? 4 : 0;
+            nearest += twice > twice_middle[nearest + 1] ? 2 : 0;
+            nearest += twice > twice_middle[nearest] ? 1 : 0;
         }
         double gap = scale * iq4_codes[nearest] - x[k];
         error += gap * gap;
-        n[k] = nearest;
+        n[k] = (uint8_t)nearest;
     }
     return error;
 }
 
-struct step { /* at r, value k goes on to its next code */
+/* The next change of code of one value: at r, value k. */
+struct step {
     double r;
     int k;
 };
 
-static int by_place(const void *a, const void *b) {
-    const struct step *s = a, *t = b;
-    if (s->r < t->r || s->r > t->r)
-        return s->r < t->r ? -1 : 1;
-    return s->k - t->k;
+static bool comes_before(struct step a, struct step b) {
+    return a.r < b.r || (!(b.r < a.r) && a.k < b.k);
+}
+
+/* A heap of the next step of every value: the first to come is heap[0]. Lets heap[at] sink to its place. */
+static void sink(struct step *heap, size_t count, size_t at) {
+    struct step moved = heap[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && comes_before(heap[child + 1], heap[child]))
+            child++;
+        if (!comes_before(heap[child], moved))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* Where a value that has code n now, and is not 0, goes on to the next one away from 0; infinity after the last. */
+static double next_place(double value, unsigned n) {
+    if (value > 0)
+        return n + 1 < IQ4_CODES ? twice_middle[n] / value : INFINITY;
+    return n > 0 ? twice_middle[n - 1] / value : INFINITY;
 }
 
 double iq4_best_scale(const double x[IQ4_VALUES], int sign, double *error) {
-    struct step steps[MOST_STEPS];
+    struct step heap[IQ4_VALUES];
     size_t count = 0;
     double xx = 0, xc = 0, cc = 0;
-    uint8_t n[IQ4_VALUES];
+    unsigned n[IQ4_VALUES];
     for (int k = 0; k < IQ4_VALUES; k++) {
         double value = sign * x[k];
         n[k] = NIBBLE_OF_ONE; /* the nearest to 0 */
         xx += value * value;
         xc += value;
         cc += 1;
-        for (unsigned up = NIBBLE_OF_ONE; value > 0 && up + 1 < IQ4_CODES; up++)
-            steps[count++] = (struct step){twice_middle(up) / value, k};
-        for (unsigned down = NIBBLE_OF_ONE; value < 0 && down > 0; down--)
-            steps[count++] = (struct step){twice_middle(down - 1) / value, k};
+        if (value < 0 || value > 0)
+            heap[count++] = (struct step){next_place(value, n[k]), k};
     }
-    qsort(steps, count, sizeof *steps, by_place);
+    for (size_t at = count / 2; at-- > 0;)
+        sink(heap, count, at);
 
     double best = xc > 0 ? xc * xc / cc : 0, scale = xc > 0 ? xc / cc : 0;
-    for (size_t i = 0; i < count; i++) {
-        int k = steps[i].k;
+    while (count > 0 && heap[0].r < INFINITY) {
+        int k = heap[0].k;
         double value = sign * x[k], old = iq4_codes[n[k]];
-        n[k] = (uint8_t)(value > 0 ? n[k] + 1 : n[k] - 1);
+        n[k] = value > 0 ? n[k] + 1 : n[k] - 1;
         double new = iq4_codes[n[k]];
         xc += value * (new - old);
         cc += new *new - old *old;
@@ -78,6 +94,8 @@ double iq4_best_scale(const double x[IQ4_VALUES], int sign, double *error) {
             best = xc * xc / cc;
             scale = xc / cc;
         }
+        heap[0].r = next_place(value, n[k]);
+        sink(heap, count, 0);
     }
     *error = xx - best;
     return scale;

@@ -3,7 +3,7 @@
  * Source: ggml, `block_iq4_xs` of ggml-common.h and `dequantize_row_iq4_xs` of ggml-quants.c, bit for bit.
  *
  * The quantiser is a search of its own for the least squared error. Every sub-block has a best scale of either sign
- * (iq4.h finds both exactly). The one that is largest is put at each of the ends -32 .. -20 and 20 .. 31 of the integer
+ * (iq4.h finds both exactly). The one that is largest is put at each of the ends -32 .. -24 and 24 .. 31 of the integer
  * scales in turn, which gives a d; every other sub-block then tries the integers around its own two best scales, and
  * the d with the least error in all is kept. Last, d and the rest improve each other by least squares.
  * NaN counts as 0; infinities and what lies beyond 65504 * 32 * 127 end at the largest value the block can say. */
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SUB_BLOCKS = 8, SUB_VALUES = IQ4_VALUES, SCALE_LEAST = -32, SCALE_MOST = 31, END_LEAST = 20, ROUNDS = 4 };
+enum { SUB_BLOCKS = 8, SUB_VALUES = IQ4_VALUES, SCALE_LEAST = -32, SCALE_MOST = 31, END_LEAST = 24, ROUNDS = 4 };
 
 struct block_iq4_xs {
     uint16_t d;
@@ -72,15 +72,17 @@ static int nearest_scale(double x) {
     return x <= SCALE_LEAST ? SCALE_LEAST : x >= SCALE_MOST ? SCALE_MOST : (int)floor(x + 0.5);
 }
 
-/* The best of the integer scales near x[s] / d, for every sub-block s. */
+/* The best of the integer scales near best[s] / d, for every sub-block s; of equals the nearest. */
 static void attempt_with(const struct source *source, uint16_t half, struct attempt *a) {
+    static const int steps[] = {0, -1, 1};
     double d = half_to_float(half);
     *a = (struct attempt){.d = half};
     for (int s = 0; s < SUB_BLOCKS; s++) {
         double least = INFINITY;
         for (int sign = 0; sign < 2; sign++) {
             int middle = d < 0 || d > 0 ? nearest_scale(source->best[s][sign] / d) : 0;
-            for (int scale = middle - 1; scale <= middle + 1; scale++) {
+            for (int step = 0; step < 3; step++) {
+                int scale = middle + steps[step];
                 if (scale < SCALE_LEAST || scale > SCALE_MOST)
                     continue;
                 uint8_t n[SUB_VALUES];
@@ -109,7 +111,7 @@ static double fitted(const struct source *source, const struct attempt *a) {
 }
 
 static void quantize(const float *in, void *block) {
-    struct source source;
+    struct source source = {0};
     double largest = 0;
     for (int s = 0; s < SUB_BLOCKS; s++) {
         double plus_error, minus_error;
@@ -122,6 +124,8 @@ static void quantize(const float *in, void *block) {
 
     struct attempt best, next;
     attempt_with(&source, 0, &best);
+    attempt_with(&source, 1, &next); /* 2^-24, for rows so small that the ends below leave no d */
+    best = next.error < best.error ? next : best;
     for (int end = SCALE_LEAST; end <= SCALE_MOST; end++) {
         if (end > -END_LEAST && end < END_LEAST)
             continue;

@@ -4,8 +4,8 @@
  * ggml-impl.h, bit for bit.
  *
  * x = 2^(e - 127) * E2M1 = d * code, with the integer code = 2 * E2M1 and d = 2^(e - 128), which is subnormal for
- * e = 0 and 1. Where ggml leaves the standard, this file goes with ggml:
- *   - e = 255 is NaN in the standard and 2^127 (so d = 2^127 here) in ggml;
+ * e = 0 and 1 (the byte e is the field d of the table). Where ggml leaves the standard, this file goes with ggml:
+ *   - e = 255 is NaN in the standard; in ggml d is 2^127 there too;
  *   - nibble 8 is -0 in the standard and the integer 0 in ggml, hence +0.
  * From e = 253 on, d * code may lie beyond f32 and is infinite then.
  *
@@ -53,12 +53,11 @@ static void dequantize(const void *block, float *out) {
         out[k] = d * code_of_nibble[n[k]];
 }
 
-/* The floor of the f32 nearest to log2 x, for finite x > 0.
- * It is the exponent E of x unless x is so near to 2^(E + 1) that the logarithm rounds up to the integer k = E + 1.
- * With x = (1 - j * 2^-24) * 2^k the logarithm is k - j * 2^-24 / ln 2, short of 2^-46 for the j in question, and
- * rounds to k where that is at most half the distance of f32 on the side of k that faces zero for k > 0, the other side
- * for k < 0: j <= 2^p * ln 2, with 2^p the largest power of two in the numbers next to k on that side. Near k = 0 f32
- * is fine enough for every j. */
+/* The floor of the f32 nearest to log2 x, for finite x > 0: the exponent of x, or k = that + 1 where x is so little
+ * below 2^k that its logarithm rounds to k. Let x = (1 - j * 2^-24) * 2^k. Then k - log2 x = j * 2^-24 / ln 2 (short of
+ * j^2 * 2^-48), which rounds to k where it is at most half a step of f32 below k. The numbers there, from k - 1 to k,
+ * have magnitudes of 2^p and more, 2^p <= max(k - 1, -k) < 2^(p + 1), and half a step of 2^(p - 24): so j <= 2^p *
+ * ln 2. Below k = 0 and k = 1 every j shows. */
 static int floor_log2(float x) {
     /* floor(2^p * ln 2), p = 0 .. 7 */
     static const uint8_t nearest_j[] = {0, 1, 2, 5, 11, 22, 44, 88};

@@ -3,6 +3,7 @@
 #ifndef REF_NIBBLES_H
 #define REF_NIBBLES_H
 
+#include <math.h>
 #include <stdint.h>
 
 enum { NIBBLES_VALUES = 32, NIBBLES_BYTES = 16 };
@@ -37,7 +38,7 @@ static inline void five_bits_set(const uint8_t n[NIBBLES_VALUES], uint8_t bytes[
 
 /* x cut towards zero and held to 0 .. most; `nan` where x is not a number. */
 static inline uint8_t truncated_code(float x, int most, uint8_t nan) {
-    if (x != x)
+    if (isnan(x))
         return nan;
     return x < 0 ? 0 : x > (float)most ? (uint8_t)most : (uint8_t)x;
 }

@@ -6,6 +6,7 @@
  * The quantiser is our own, see search.h. */
 #include "half.h"
 #include "k_quants.h"
+#include "search.h"
 #include <assert.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ struct block_q2_k {
 static_assert(sizeof(struct block_q2_k) == 84, "q2_K block is 84 bytes");
 static_assert(offsetof(struct block_q2_k, qs) == 16, "q2_K codes");
 static_assert(offsetof(struct block_q2_k, d) == 80 && offsetof(struct block_q2_k, dmin) == 82, "q2_K d, dmin");
+
+extern const struct block_format format_q2_k;
 
 static void unpack(const void *block, struct block_integers *out) {
     struct block_q2_k b;
@@ -47,6 +50,12 @@ static void dequantize(const void *block, float *out) {
     k_values(&b, SUB_VALUES, out);
 }
 
+static void quantize(const float *in, void *block) {
+    struct block_integers b;
+    search_block(&format_q2_k, in, &b);
+    pack(&b, block);
+}
+
 const struct block_format format_q2_k = {
     .name = "q2_K",
     .gguf_type = 10,
@@ -57,6 +66,7 @@ const struct block_format format_q2_k = {
     .d = {offsetof(struct block_q2_k, d), 2},
     .dmin = {offsetof(struct block_q2_k, dmin), 2},
     .dequantize = dequantize,
+    .quantize = quantize,
     .sub_values = SUB_VALUES,
     .code_count = 4,
     .scale_most = 15,

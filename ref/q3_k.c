@@ -8,6 +8,7 @@
  * The quantiser is our own, see search.h. */
 #include "half.h"
 #include "k_quants.h"
+#include "search.h"
 #include <assert.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ struct block_q3_k {
 static_assert(sizeof(struct block_q3_k) == 110, "q3_K block is 110 bytes");
 static_assert(offsetof(struct block_q3_k, qs) == 32, "q3_K codes");
 static_assert(offsetof(struct block_q3_k, scales) == 96 && offsetof(struct block_q3_k, d) == 108, "q3_K scales, d");
+
+extern const struct block_format format_q3_k;
 
 static void unpack(const void *block, struct block_integers *out) {
     struct block_q3_k b;
@@ -56,6 +59,12 @@ static void dequantize(const void *block, float *out) {
     k_values(&b, SUB_VALUES, out);
 }
 
+static void quantize(const float *in, void *block) {
+    struct block_integers b;
+    search_block(&format_q3_k, in, &b);
+    pack(&b, block);
+}
+
 const struct block_format format_q3_k = {
     .name = "q3_K",
     .gguf_type = 11,
@@ -65,6 +74,7 @@ const struct block_format format_q3_k = {
     .codes_bytes = offsetof(struct block_q3_k, scales),
     .d = {offsetof(struct block_q3_k, d), 2},
     .dequantize = dequantize,
+    .quantize = quantize,
     .sub_values = SUB_VALUES,
     .code_least = -CODE_OFFSET,
     .code_count = 8,

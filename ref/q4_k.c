@@ -1,18 +1,8 @@
-/* q4_K: see q4_k.h for the layout.
- *
- * The quantiser fits every sub-block x ~ s * n - m (n = 0 .. 15, s >= 0, m >= 0) by weighted least squares, brings the
- * eight s and m to 6 bits under one f16 each, then looks one step around every rounded pair for the least error that
- * the stored numbers really have. All of it is in float64 with + - * / and sqrt only, so its bytes are the same
- * everywhere.
- *
- * Inputs outside the format: NaN counts as 0; infinities and whatever lies beyond the range of d = 65504 end at the
- * largest value the block can say. d and dmin are never negative, and never 0 where a sub-block needs them. */
+/* q4_K: see q4_k.h for the layout. The quantiser is our own, see search.h. */
 #include "q4_k.h"
 #include "format.h"
 #include "half.h"
-#include <float.h>
-#include <math.h>
-#include <stdbool.h>
+#include "search.h"
 #include <string.h>
 
 enum { SUB_BLOCKS = Q4_K_SUB_BLOCKS, SUB_VALUES = Q4_K_SUB_VALUES, NIBBLE_MAX = 15, SCALE_MAX = 63 };
@@ -75,158 +65,15 @@ void q4_k_dequantize(const struct block_q4_k *b, float out[256]) {
     }
 }
 
-/* ---- quantiser ---- */
-
-struct sub_block {
-    double x[SUB_VALUES], weight[SUB_VALUES];
-    double scale, min; /* x ~ scale * n - min */
-};
-
-static double clamp(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
-}
-
-/* The nearest integer of 0 .. max; x MUST NOT be NaN. */
-static uint8_t nearest(double x, int max) {
-    return (uint8_t)(clamp(x, 0, max) + 0.5);
-}
-
-static void assign_nibbles(const struct sub_block *b, double scale, double min, uint8_t n[SUB_VALUES]) {
-    for (int k = 0; k < SUB_VALUES; k++)
-        n[k] = scale > 0 ? nearest((b->x[k] + min) / scale, NIBBLE_MAX) : 0;
-}
-
-static double weighted_error(const struct sub_block *b, double scale, double min, const uint8_t n[SUB_VALUES]) {
-    double error = 0;
-    for (int k = 0; k < SUB_VALUES; k++) {
-        double gap = scale * n[k] - min - b->x[k];
-        error += b->weight[k] * gap * gap;
-    }
-    return error;
-}
-
-/* scale, min = the weighted least squares line through (n, x), held to scale >= 0 and min >= 0. */
-static void fit_line(const struct sub_block *b, const uint8_t n[SUB_VALUES], double *scale, double *min) {
-    double w = 0, wn = 0, wnn = 0, wx = 0, wnx = 0;
-    for (int k = 0; k < SUB_VALUES; k++) {
-        double weight = b->weight[k];
-        w += weight;
-        wn += weight * n[k];
-        wnn += weight * n[k] * n[k];
-        wx += weight * b->x[k];
-        wnx += weight * n[k] * b->x[k];
-    }
-    double determinant = w * wnn - wn * wn; /* 0 when all n are equal */
-    *scale = determinant > 0 ? (w * wnx - wn * wx) / determinant : 0;
-    *min = determinant > 0 ? (wn * wnx - wnn * wx) / determinant : -wx / w;
-    if (*min < 0) { /* the best line that the format has goes through the origin */
-        *min = 0;
-        *scale = wnn > 0 ? wnx / wnn : 0;
-    }
-    if (*scale < 0)
-        *scale = 0;
-}
-
-/* Starts from grids a little wider and narrower than the range of x, and lets nibbles and line improve each other. */
-static void fit_sub_block(struct sub_block *b) {
-    double low = 0, high = b->x[0], squares = 0; /* low <= 0: the format has no offset above zero */
-    for (int k = 0; k < SUB_VALUES; k++) {
-        low = b->x[k] < low ? b->x[k] : low;
-        high = b->x[k] > high ? b->x[k] : high;
-        squares += b->x[k] * b->x[k];
-    }
-    b->scale = 0;
-    b->min = -low;
-    if (!(squares > 0))
-        return;
-    /* Large values carry a dot product, so their errors count more; the mean keeps the small ones from not counting. */
-    double mean = sqrt(squares / SUB_VALUES);
-    for (int k = 0; k < SUB_VALUES; k++)
-        b->weight[k] = mean + fabs(b->x[k]);
-
-    uint8_t n[SUB_VALUES] = {0};
-    double best = INFINITY;
-    for (int step = -10; step <= 10; step++) {
-        double scale = (high - low) / (NIBBLE_MAX + 0.2 * step), min = -low;
-        for (int round = 0; round < 3; round++) {
-            assign_nibbles(b, scale, min, n);
-            fit_line(b, n, &scale, &min);
-            double error = weighted_error(b, scale, min, n);
-            if (error < best) {
-                best = error;
-                b->scale = scale;
-                b->min = min;
-            }
-        }
-    }
-}
-
-/* The binary16 that makes `largest` come out at 63 steps: never 0 for a positive number, never infinite. */
-static uint16_t step_of(double largest) {
-    if (!(largest > 0))
-        return 0;
-    return half_from_float((float)clamp(largest / SCALE_MAX, 0x1p-24, 65504));
-}
-
-/* 6-bit scale, 6-bit minimum and nibbles of a sub-block with the least error under the stored d and dmin: the rounded
- * pair and its eight neighbours. */
-static void settle(const struct sub_block *b, double d, double dmin, uint8_t *sc, uint8_t *m, uint8_t n[SUB_VALUES]) {
-    int sc_mid = d > 0 ? nearest(b->scale / d, SCALE_MAX) : 0, m_mid = dmin > 0 ? nearest(b->min / dmin, SCALE_MAX) : 0;
-    double best = INFINITY;
-    for (int sc_try = sc_mid - 1; sc_try <= sc_mid + 1; sc_try++) {
-        for (int m_try = m_mid - 1; m_try <= m_mid + 1; m_try++) {
-            if (sc_try < 0 || sc_try > SCALE_MAX || m_try < 0 || m_try > SCALE_MAX)
-                continue;
-            uint8_t tried[SUB_VALUES];
-            assign_nibbles(b, d * sc_try, dmin * m_try, tried);
-            double error = weighted_error(b, d * sc_try, dmin * m_try, tried);
-            if (error < best) {
-                best = error;
-                *sc = (uint8_t)sc_try;
-                *m = (uint8_t)m_try;
-                memcpy(n, tried, SUB_VALUES);
-            }
-        }
-    }
-}
-
-void q4_k_quantize(const float in[256], struct block_q4_k *b) {
-    struct sub_block sub[SUB_BLOCKS] = {0};
-    double largest_scale = 0, largest_min = 0;
-    for (int s = 0; s < SUB_BLOCKS; s++) {
-        for (int k = 0; k < SUB_VALUES; k++) {
-            float x = in[SUB_VALUES * s + k];
-            sub[s].x[k] = isnan(x) ? 0 : clamp(x, -FLT_MAX, FLT_MAX);
-        }
-        fit_sub_block(&sub[s]);
-        largest_scale = fmax(largest_scale, sub[s].scale);
-        largest_min = fmax(largest_min, sub[s].min);
-    }
-
-    b->d = step_of(largest_scale);
-    b->dmin = step_of(largest_min);
-    uint8_t sc[SUB_BLOCKS] = {0}, m[SUB_BLOCKS] = {0};
-    for (int s = 0; s < SUB_BLOCKS; s++) {
-        uint8_t n[SUB_VALUES] = {0};
-        settle(&sub[s], half_to_float(b->d), half_to_float(b->dmin), &sc[s], &m[s], n);
-        q4_k_set_nibbles(b, (unsigned)s, n);
-    }
-    q4_k_pack_scales(sc, m, b->scales);
-}
-
 /* ---- the table's row ---- */
+
+extern const struct block_format format_q4_k;
 
 /* Blocks of the table need no alignment, so they pass through a local one. */
 static void dequantize(const void *block, float *out) {
     struct block_q4_k b;
     memcpy(&b, block, sizeof b);
     q4_k_dequantize(&b, out);
-}
-
-static void quantize(const float *in, void *block) {
-    struct block_q4_k b = {0};
-    q4_k_quantize(in, &b);
-    memcpy(block, &b, sizeof b);
 }
 
 static void unpack(const void *block, struct block_integers *out) {
@@ -256,6 +103,12 @@ static void pack(const struct block_integers *in, void *block) {
     }
     q4_k_pack_scales(sc, m, b.scales);
     memcpy(block, &b, sizeof b);
+}
+
+static void quantize(const float *in, void *block) {
+    struct block_integers b;
+    search_block(&format_q4_k, in, &b);
+    pack(&b, block);
 }
 
 const struct block_format format_q4_k = {

@@ -38,9 +38,6 @@ void q4_k_set_nibbles(struct block_q4_k *b, unsigned s, const uint8_t n[32]);
 /* sum over k of nibble(s, k) * q[k], exact: |dot| <= 32 * 15 * 128 = 61,440. */
 int32_t q4_k_dot(const struct block_q4_k *b, unsigned s, const int8_t q[32]);
 
-/* b = the closest q4_K form of in[0 .. 255] that the search in q4_k.c finds. */
-void q4_k_quantize(const float in[256], struct block_q4_k *b);
-
 /* out[0 .. 255] in f32: y = rn(rn(rn(d * sc) * n) - rn(dmin * m)), nearest even, never contracted; the first two
  * products are exact (11 + 6 + 4 bits), so the subtraction is the only rounding. */
 void q4_k_dequantize(const struct block_q4_k *b, float out[256]);

@@ -4,7 +4,8 @@
  *
  * Quantised:  min, max = the first of the least and of the largest x ; d = rn(rn(max - min) / 31) ;
  *             id = rn(1 / d), 0 if d = 0 ; n = rn(rn(rn(x - min) * id) + 0.5) cut to an integer, at most 31 ; stored
- *             f16(d) and f16(min). All f32, nearest even, never fused.
+ *             f16(d) and f16(min). All f32, nearest even. Never fused: just below
+ *             x - min = d / 2 an fma goes to 0 where the two roundings go to 1.
  * Outside it: where ggml converts what is no integer (undefined in C), n is 0 for a NaN and else the end of its range.
  *             That is NaN or infinite input, max - min beyond f32, and max - min below 31 * 2^-128, where 1 / d is
  *             infinite and the stored d is 0. NaN takes no part in min and max; a block of NaN alone is all zeros.

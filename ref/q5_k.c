@@ -8,6 +8,7 @@
 #include "half.h"
 #include "k_quants.h"
 #include "q4_k.h"
+#include "search.h"
 #include <assert.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ struct block_q5_k {
 static_assert(sizeof(struct block_q5_k) == 176, "q5_K block is 176 bytes");
 static_assert(offsetof(struct block_q5_k, dmin) == 2 && offsetof(struct block_q5_k, scales) == 4, "q5_K dmin, scales");
 static_assert(offsetof(struct block_q5_k, qh) == 16 && offsetof(struct block_q5_k, qs) == 48, "q5_K codes");
+
+extern const struct block_format format_q5_k;
 
 static void unpack(const void *block, struct block_integers *out) {
     struct block_q5_k b;
@@ -59,6 +62,12 @@ static void dequantize(const void *block, float *out) {
     k_values(&b, SUB_VALUES, out);
 }
 
+static void quantize(const float *in, void *block) {
+    struct block_integers b;
+    search_block(&format_q5_k, in, &b);
+    pack(&b, block);
+}
+
 const struct block_format format_q5_k = {
     .name = "q5_K",
     .gguf_type = 13,
@@ -69,6 +78,7 @@ const struct block_format format_q5_k = {
     .d = {offsetof(struct block_q5_k, d), 2},
     .dmin = {offsetof(struct block_q5_k, dmin), 2},
     .dequantize = dequantize,
+    .quantize = quantize,
     .sub_values = SUB_VALUES,
     .code_count = 32,
     .scale_most = 63,

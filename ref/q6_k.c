@@ -6,6 +6,7 @@
  * The quantiser is our own, see search.h. */
 #include "half.h"
 #include "k_quants.h"
+#include "search.h"
 #include <assert.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ struct block_q6_k {
 static_assert(sizeof(struct block_q6_k) == 210, "q6_K block is 210 bytes");
 static_assert(offsetof(struct block_q6_k, qh) == 128, "q6_K high bits");
 static_assert(offsetof(struct block_q6_k, scales) == 192 && offsetof(struct block_q6_k, d) == 208, "q6_K scales, d");
+
+extern const struct block_format format_q6_k;
 
 static void unpack(const void *block, struct block_integers *out) {
     struct block_q6_k b;
@@ -52,6 +55,12 @@ static void dequantize(const void *block, float *out) {
     k_values(&b, SUB_VALUES, out);
 }
 
+static void quantize(const float *in, void *block) {
+    struct block_integers b;
+    search_block(&format_q6_k, in, &b);
+    pack(&b, block);
+}
+
 const struct block_format format_q6_k = {
     .name = "q6_K",
     .gguf_type = 14,
@@ -61,6 +70,7 @@ const struct block_format format_q6_k = {
     .codes_bytes = offsetof(struct block_q6_k, scales),
     .d = {offsetof(struct block_q6_k, d), 2},
     .dequantize = dequantize,
+    .quantize = quantize,
     .sub_values = SUB_VALUES,
     .code_least = -CODE_OFFSET,
     .code_count = 64,

@@ -1,6 +1,10 @@
 /* dequantize, quantize and reference: right bytes for dumped files, one clear line for everything else. */
+#include "../gpu/operands.h"
 #include "../gpu/raw.h"
+#include "../ref/activation.h"
 #include "../ref/checked.h"
+#include "../ref/format.h"
+#include "../ref/random.h"
 #include "command_run.h"
 #include "independent/independent.h"
 #include <criterion/criterion.h>
@@ -241,7 +245,7 @@ static const struct {
     {"quantize %1$s/x.f32 --format q8_0 --out /dev/full", "No space left on device"},
     {"reference", "want one CONTRACT"},
     {"reference --list pad40_quantize", "or --list alone"},
-    {"reference nosuch", "unknown contract 'nosuch'; there are:\nq4_k_pad40_two_term "},
+    {"reference nosuch", "unknown contract 'nosuch'; there are:\nq4_0_pad40 "},
     {"reference pad40_quantize", "needs --activation FILE, in f32"},
     {"reference q4_k_pad40_two_term --activation x --out %1$s/o", "needs --weight FILE, in q4_K"},
     {"reference pad40_quantize --weight x --activation x", "--weight: contract pad40_quantize is a quantiser"},
@@ -409,4 +413,71 @@ Test(command_reference, a_run_that_is_ended_leaves_no_half_of_a_file) {
         close(unnamed);
     free(in_path);
     free(out_path);
+}
+
+/* ---- hostile bytes ---- */
+
+static void put_random(const char *name, size_t bytes, uint64_t key) {
+    uint8_t *data = must_calloc(bytes, 1);
+    struct random_stream s = random_open(key, 0);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(key ? random_u32(&s) : 0xff);
+    put_file(name, data, bytes);
+    free(data);
+}
+
+/* Every byte pattern is some value, in every format, and every float some block; key 0: all bits set. */
+Test(command_reference, every_format_takes_any_bytes) {
+    enum { NT = 5, ID = 512 };
+    for (uint64_t key = 0; key < 3; key++) {
+        for (size_t i = 0; block_formats[i]; i++) {
+            put_random("b", 60 * block_formats[i]->block_bytes, key);
+            expect_result(
+                run_command("dequantize %s/b --format %s --out %s/x", run_folder, block_formats[i]->name, run_folder),
+                0, "  60 blocks  ");
+            put_random("x", (size_t)4 * 4 * block_formats[i]->block_values, key);
+            if (block_formats[i]->quantize)
+                expect_result(
+                    run_command("quantize %s/x --format %s --out %s/b", run_folder, block_formats[i]->name, run_folder),
+                    0, "  4 blocks  ");
+        }
+        for (size_t i = 0; activation_formats[i]; i++) {
+            const char *f = activation_formats[i]->name;
+            size_t bytes;
+            cr_assert(activation_bytes(activation_formats[i], NT, ID, &bytes), "%s has no size", f);
+            put_random("b", bytes, key);
+            expect_result(run_command("dequantize %s/b --format %s --nt %d --id %d --out %s/x", run_folder, f, NT, ID,
+                                      run_folder),
+                          0, "  2560 values  ");
+            put_random("x", NT * ID * 4, key);
+            expect_result(run_command("quantize %s/x --format %s --id %d --out %s/b", run_folder, f, ID, run_folder), 0,
+                          "  2560 values  ");
+        }
+    }
+}
+
+/* Nor is there an operand under which a contract leaves its bound. */
+Test(command_reference, every_contract_takes_any_bytes) {
+    enum { NT = 3, OD = 5, ID = 512 };
+    for (uint64_t key = 0; key < 4; key++)
+        for (size_t i = 0; contracts[i]; i++) {
+            const struct contract *c = contracts[i];
+            const struct operands_request r = {.contract = c, .nt = NT, .od = OD, .id = ID, .data = DATA_RAND};
+            struct operands o;
+            struct error e = {""};
+            cr_assert(operands_measure(&r, &o, &e), "%s: %s", c->name, e.text);
+            put_random("x", o.activation_bytes, key);
+            char *weight = must_strdup("");
+            if (c->weight) {
+                put_random("w", o.weight_bytes, key ? key + 100 : 0);
+                free(weight);
+                weight = must_format("--weight %s/w --od %d", run_folder, OD);
+            }
+            for (int split = 0; split <= c->splits; split++)
+                expect_result(run_command("reference %s %s --activation %s/x --nt %d --id %d --truth --out %s/y%s",
+                                          c->name, weight, run_folder, NT, ID, run_folder,
+                                          split ? " --split at:256" : ""),
+                              0, "truth: worst |result - truth| is 0");
+            free(weight);
+        }
 }

@@ -6,6 +6,7 @@
 #include "independent/independent.h"
 #include <criterion/criterion.h>
 #include <openssl/evp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static const struct iq_format {
     const char *sha256; /* of the expanded grid, (rows, elements) bytes, as ggml's iq..._grid has them */
     uint32_t type;
     size_t bytes;
-    unsigned d_at; /* MOST_BYTES: iq1_m, whose d is spread */
+    bool d_spread; /* iq1_m; the others have d in bytes 0 and 1 */
     struct plant plant[3];
 } iq_formats[] = {
     {"iq2_xxs",
@@ -33,7 +34,7 @@ static const struct iq_format {
      "05826b5d3e472a3a78f196be62ac78acf81df0f909626e12ab9fa2a5d490dd54",
      16,
      66,
-     0,
+     false,
      {{"upper half of a row number lost", 2, 4, 0xf0},
       {"last sign index lost", 8, 1, 0xf0},
       {"scale lost", 9, 1, 0xf0}}},
@@ -42,7 +43,7 @@ static const struct iq_format {
      "06e47aaca60b4dc1d9b5a3f34540437058a6b142b4d7a59d5ded769b4d1bf1de",
      17,
      74,
-     0,
+     false,
      {{"ninth bit of a row number lost", 3, 1, 0x01},
       {"sign index lost", 3, 1, 0xfe},
       {"scales of the two halves exchanged", 66, 8, 0}}},
@@ -51,7 +52,7 @@ static const struct iq_format {
      "46e35f5a997efdee6c99ce57854c8a0d4f0ff8ca57e5e8a60c0793ea580acf5d",
      18,
      98,
-     0,
+     false,
      {{"upper half of a row number lost", 2, 64, 0xf0},
       {"first sign index lost", 66, 1, 0x7f},
       {"scale lost", 69, 1, 0xf0}}},
@@ -60,7 +61,7 @@ static const struct iq_format {
      "07540ffc1aeaf6ad4d97e96b0fcc765aae39671d4ae4a27bbd0e796fde167c6a",
      19,
      50,
-     0,
+     false,
      {{"upper bits of a row number lost", 34, 1, 0x07},
       {"sign of the shift lost", 35, 1, 0x80},
       {"scale lost", 35, 1, 0x70}}},
@@ -69,7 +70,7 @@ static const struct iq_format {
      "bd1af4945a1717c65610b0284e4628b9a1ba3b306fae3a06f6e5f597356e349f",
      21,
      110,
-     0,
+     false,
      {{"ninth bit of row numbers lost", 66, 8, 0xff},
       {"signs of the two rows of a byte exchanged", 74, 32, 0},
       {"scales of the two halves exchanged", 106, 4, 0}}},
@@ -78,7 +79,7 @@ static const struct iq_format {
      "e1aa1473412b0552c2174c30ef22ab4073f6a181b85a17056e8249bd2932fd88",
      22,
      82,
-     0,
+     false,
      {{"upper bits of row numbers lost", 66, 8, 0xff},
       {"signs of the two halves of a row exchanged", 34, 32, 0},
       {"scales of the two halves exchanged", 74, 8, 0}}},
@@ -87,7 +88,7 @@ static const struct iq_format {
      "07540ffc1aeaf6ad4d97e96b0fcc765aae39671d4ae4a27bbd0e796fde167c6a",
      29,
      56,
-     MOST_BYTES,
+     true,
      {{"upper bits of two rows exchanged", 32, 16, 0},
       {"sign of the shift lost", 32, 16, 0x88},
       {"lowest bits of d lost", 49, 1, 0xf0}}},
@@ -146,16 +147,14 @@ Test(iq, rows_of_the_table) {
         cr_assert(f->block_values == VALUES && f->block_bytes == iq_formats[i].bytes, "%s: block size", f->name);
         cr_assert(f->dequantize && !f->quantize && !f->sub_values, "%s: only dequantised", f->name);
         cr_assert(f->codes_at + f->codes_bytes <= f->block_bytes, "%s: codes lie in the block", f->name);
-        cr_assert(f->d.bytes == (iq_formats[i].d_at == MOST_BYTES ? 0 : 2), "%s: field d", f->name);
+        cr_assert(f->d.bytes == (iq_formats[i].d_spread ? 0 : 2), "%s: field d", f->name);
     }
 }
 
 static void set_d(const struct iq_format *f, uint16_t d, uint8_t *block) {
-    if (f->d_at != MOST_BYTES) {
-        memcpy(block + f->d_at, &d, sizeof d);
-        return;
-    }
-    for (unsigned w = 0; w < 4; w++) /* iq1_m: four bits a word */
+    if (!f->d_spread)
+        memcpy(block, &d, sizeof d);
+    for (unsigned w = 0; f->d_spread && w < 4; w++) /* the top four bits of each of four words */
         block[49 + 2 * w] = (uint8_t)((block[49 + 2 * w] & 15) | (d >> 4 * w & 15) << 4);
 }
 

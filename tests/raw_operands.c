@@ -167,3 +167,47 @@ Test(raw_operands, a_wrong_kernel_on_files_is_red) {
     free(text);
     expect_result(run_command("run %s/k.yaml", run_folder), 1, "every row >= 16; rows 0..15 right");
 }
+
+/* The split of a launch file reaches the contract: the bytes that llama.cpp gave on 132 multiprocessors. */
+Test(raw_operands, the_split_of_a_launch_file_decides_the_bits) {
+    char here[PATH_MAX];
+    cr_assert(realpath(".", here), "no current folder");
+    static const struct {
+        const char *split, *file;
+    } rows[] = {{"", "y_nosplit_f32.bin"},
+                {"split: none\n", "y_nosplit_f32.bin"},
+                {"split: stream-k:132\n", "y_streamk_f32.bin"},
+                {"split: at:256\n", "y_streamk_f32.bin"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = must_format("kernel: mmq\nptx: mmq.ptx\ncontract: q4_k_q8_1_mmq_ds4\n%s"
+                                 "launch: {grid: [1], block: [32]}\nargs:\n"
+                                 "  - {in: weight, format: q4_K, fill: {file: %s/fixtures/golden/llama_q4_k/w_q.bin}}\n"
+                                 "  - in: activation\n    format: q8_1_mmq_ds4\n"
+                                 "    fill: {file: %s/fixtures/golden/llama_q4_k/q8_1_mmq.bin}\n"
+                                 "  - {out: result, type: f32, expect: y.bin}\n",
+                                 rows[i].split, here, here),
+             *path = must_format("%s/k.yaml", run_folder),
+             *want = must_format("fixtures/golden/llama_q4_k/%s", rows[i].file);
+        put_text("k.yaml", text);
+        struct error e = {""};
+        struct spec *s = spec_load(path, ".", &e);
+        cr_assert(s, "%s", e.text);
+        struct operands_request r = {.contract = contract_named(s->contract), .nt = 128, .od = 128, .id = 512};
+        spec_operands(s, &r);
+        r.expect_file.path = want;
+        struct operands o;
+        cr_assert(r.data == DATA_FILE && operands_make(&r, &o, &e), "%s", e.text);
+        float *y = must_calloc(128 * 128, sizeof *y);
+        r.contract->evaluate(&o.view, y);
+        cr_expect(!memcmp(y, o.expected, o.result_bytes), "%snot %s", rows[i].split, want);
+        operands_free(&o);
+        r.id = 256;
+        r.split = (struct split){.kind = SPLIT_AT, .cut_count = 1, .cuts = {256}};
+        cr_expect(!operands_make(&r, &o, &e) && strstr(e.text, "256"), "a cut at the end: %s", e.text);
+        spec_free(s);
+        free(y);
+        free(text);
+        free(path);
+        free(want);
+    }
+}

@@ -33,6 +33,26 @@ struct parts { /* a finite number is +-(mantissa * 2^exponent) */
 };
 struct parts independent_parts(const struct binary *f, uint32_t bits);
 
+/* ---- binary32.c: one operation on bits of f32, rounded once ---- */
+
+/* `count` bits from number `first` on, bit 0 being the lowest of byte 0; the first is the lowest of the result. */
+unsigned independent_bits(const uint8_t *bytes, unsigned first, unsigned count);
+/* a + b, a * b, a / b. Operands MUST be finite, b of the quotient not 0; one term of a sum may be infinite. */
+uint32_t independent_add(uint32_t a, uint32_t b);
+uint32_t independent_multiply(uint32_t a, uint32_t b);
+uint32_t independent_divide(uint32_t a, uint32_t b);
+/* The value as a whole number, the fraction cut off, held to +-(2^31 - 1). */
+int32_t independent_truncate(uint32_t a);
+/* -1, 0, 1 as the value of a is below, equal to or above that of b. */
+int independent_compare(uint32_t a, uint32_t b);
+uint16_t independent_half_of(uint32_t a); /* the binary16 nearest to a finite or infinite f32 */
+/* +-(d * integer), d the finite binary16 at bytes; `negative` gives the sign of integer, which a zero needs. */
+uint32_t independent_scaled(const uint8_t *bytes, bool negative, u128 integer);
+/* d * integer + m, d and m the finite binary16 at d_bytes and m_bytes. */
+uint32_t independent_scaled_plus(const uint8_t *d_bytes, unsigned integer, const uint8_t *m_bytes);
+/* d * a - dmin * b, rounded once, d and dmin the finite binary16 at d_bytes and dmin_bytes. */
+uint32_t independent_difference(const uint8_t *d_bytes, unsigned a, const uint8_t *dmin_bytes, unsigned b);
+
 /* ---- half.c ---- */
 
 double independent_half_value(uint16_t h);   /* by ldexp; infinities and NaN as C has them */
@@ -45,6 +65,25 @@ uint16_t independent_half_nearest(double x); /* by search among all binary16 val
 typedef void independent_decoder(const uint8_t *block, uint32_t *bits);
 independent_decoder *independent_decoder_of(const char *format); /* ggml's name; NULL when there is none */
 
+independent_decoder independent_f32, independent_f16, independent_bf16, independent_q4_0, independent_q4_1,
+    independent_q5_0, independent_q5_1, independent_q8_0, independent_iq4_nl, independent_iq4_xs, independent_mxfp4;
+
+/* ---- q4_0.c, q4_1.c, ...: quantisers as ggml states them, for finite values ---- */
+
+/* How a quantiser goes wrong: id from the stored scale, x * id + 1/2 rounded once only, halves to even. */
+enum slip { NO_SLIP, STORED_SCALE, FUSED, HALVES_TO_EVEN };
+/* block = the quantised form of x (bits of f32, finite), with a planted slip or without. */
+typedef void independent_quantizer(const uint32_t *x, uint8_t *block, enum slip slip);
+independent_quantizer independent_quantize_q4_0, independent_quantize_q4_1, independent_quantize_q5_0,
+    independent_quantize_q5_1, independent_quantize_q8_0, independent_quantize_mxfp4, independent_quantize_bf16;
+/* The first two with any number of codes: n - codes / 2 by d, and n by d plus m. */
+void independent_codes_by_largest(const uint32_t x[32], int codes, enum slip slip, uint16_t *d, uint8_t n[32]);
+void independent_codes_by_range(const uint32_t x[32], int codes, enum slip slip, uint16_t d_m[2], uint8_t n[32]);
+/* Nibble e of 32 at 16 bytes: the low halves first; and the bits of n there set (they MUST be 0 before). */
+unsigned independent_nibble(const uint8_t bytes[16], unsigned e);
+void independent_set_nibble(uint8_t bytes[16], unsigned e, unsigned n);
+extern const int independent_iq4_codes[16];
+
 /* ---- q4_k.c ---- */
 
 struct q4_k_cell { /* value e of a block stands for d * scale * nibble - dmin * min */
@@ -53,6 +92,20 @@ struct q4_k_cell { /* value e of a block stands for d * scale * nibble - dmin * 
 struct q4_k_cell independent_q4_k_cell(const uint8_t block[144], unsigned e);
 /* Bits of the f32 nearest to the exact value e of a block with finite d and dmin. */
 uint32_t independent_q4_k_value(const uint8_t block[144], unsigned e);
+
+/* ---- q2_k.c, q3_k.c, q5_k.c, q6_k.c, q8_k.c ---- */
+
+independent_decoder independent_q2_k, independent_q3_k, independent_q5_k, independent_q6_k, independent_q8_k;
+struct k_cell { /* value e of a block stands for d * scale * code - dmin * min */
+    int scale, min, code;
+};
+typedef struct k_cell independent_k_cell(const uint8_t *block, unsigned e);
+independent_k_cell independent_q2_k_cell, independent_q3_k_cell, independent_q5_k_cell, independent_q6_k_cell;
+/* How a quantiser to q8_K goes wrong: halves away from zero, x divided by the stored d, d of the sign of the largest
+ * value, the last of several largest values in place of the first. */
+enum q8_k_slip { Q8_K_RIGHT, Q8_K_HALVES_AWAY, Q8_K_STORED_SCALE, Q8_K_SIGN, Q8_K_LAST };
+/* block = the q8_K form of x (bits of f32, finite), with a planted slip or without. */
+void independent_quantize_q8_k(const uint32_t x[256], uint8_t block[292], enum q8_k_slip slip);
 
 /* ---- iq.c, iq_lattice.c ---- */
 
@@ -77,8 +130,7 @@ void independent_pad40_t(const uint32_t *x, size_t nt, size_t id, uint8_t *buffe
 
 /* What the quantisers do not do, unless a test wants a fault: all false is the format. */
 struct q8_1_rules {
-    bool ties_to_even; /* q8_K: away from zero */
-    bool keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
+    bool ties_to_even, keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
 };
 /* rcp.approx.ftz of sm_90. table: the measured table unpacked, 2^21 bytes; NULL: correctly rounded. */
 uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x);
@@ -87,7 +139,6 @@ void independent_q8_1_cuda(const struct q8_1_rules *r, const uint8_t *table, con
 enum q8_1_mmq_kind { Q8_1_MMQ_D4, Q8_1_MMQ_DS4, Q8_1_MMQ_D2S6 };
 void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, const uint8_t *table,
                           const uint32_t x[128], uint8_t block[144]);
-void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]);
 
 /* ---- integers.c ---- */
 

@@ -1,6 +1,6 @@
 /* The codebooks of the iq formats as sets. A row of `elements` levels, numbered from 0, is a number in base `base` with
  * element 0 lowest; the grid is the ascending list of the numbers in its set. A set is a string of hexadecimal digits:
- * bit b of digit i stands for the number 4 i + b. Made from the grids of gguf's Python package (quants.py, 0.20). */
+ * bit b of digit i stands for the number 4 i + b. Made from the grids of gguf 0.19.0, quants.py. */
 #include "independent.h"
 #include <string.h>
 

@@ -36,18 +36,7 @@ struct q4_k_cell independent_q4_k_cell(const uint8_t block[144], unsigned e) {
     };
 }
 
-/* A finite binary16 in units of 2^-24. */
-static s128 units(const uint8_t *bytes) {
-    struct parts p = independent_parts(&binary16, (uint32_t)bytes[0] + 256u * bytes[1]);
-    s128 value = (s128)p.mantissa << (p.exponent + 24);
-    return p.negative ? -value : value;
-}
-
 uint32_t independent_q4_k_value(const uint8_t block[144], unsigned e) {
     struct q4_k_cell cell = independent_q4_k_cell(block, e);
-    s128 product = units(block) * cell.scale * cell.nibble, offset = units(block + 2) * cell.min;
-    s128 exact = product - offset;
-    if (!product && !offset) /* signs of zero: -0 - (+0) is -0, every other difference of zeros is +0 */
-        return bit(block, 15) && !bit(block, 31) ? 0x80000000 : 0;
-    return independent_round(&binary32, exact < 0, (u128)(exact < 0 ? -exact : exact), -24, false);
+    return independent_difference(block, cell.scale * cell.nibble, block + 2, cell.min);
 }

@@ -1,0 +1,21 @@
+/* d at bit 0, m at bit 16, then nibbles as q4_0 has them. */
+#include "independent.h"
+#include <string.h>
+
+enum { VALUES = 32, CODES = 16 };
+
+void independent_q4_1(const uint8_t *block, uint32_t *bits) {
+    for (unsigned e = 0; e < VALUES; e++)
+        bits[e] = independent_scaled_plus(block, independent_nibble(block + 4, e), block + 2);
+}
+
+void independent_quantize_q4_1(const uint32_t *x, uint8_t *block, enum slip slip) {
+    uint16_t d_m[2];
+    uint8_t n[VALUES];
+    independent_codes_by_range(x, CODES, slip, d_m, n);
+    memset(block, 0, 20);
+    for (int i = 0; i < 4; i++)
+        block[i] = (uint8_t)(i % 2 ? d_m[i / 2] / 256 : d_m[i / 2] % 256);
+    for (unsigned e = 0; e < VALUES; e++)
+        independent_set_nibble(block + 4, e, n[e]);
+}
