@@ -119,7 +119,7 @@ $(1)/planted/$(4)/$(5): fixtures/plants/$(4).patch $(5) Makefile | setup-test
 
 $(1)/planted/$(4)/patched.o: $(1)/planted/$(4)/$(5)
 	@echo 'cc   $$<'
-	@$(CC) $(CFLAGS) $(3) $(2) -iquote $(dir $(5)) -MMD -MP -c -o $$@ $$<
+	@$(CC) $(CFLAGS) $(3) $(2) -Wno-unused -iquote $(dir $(5)) -MMD -MP -c -o $$@ $$<
 
 $(1)/planted/$(4)/witness: $(1)/planted/$(4)/patched.o $(filter-out $(1)/obj/$(5:.c=.o),$(call objects,$(1)/obj,$(WITNESS)))
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
@@ -133,7 +133,7 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(call planted,$(1))
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(1)/witness $(call planted,$(1))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 

@@ -94,7 +94,8 @@ void pad40_rank_1(float *state, const struct gemm_part *w, const struct gemm_par
  *
  *     p^ = p + e,  e the error of that one product;   s^_j = p^_j y_j + s^_(j-1) + r_j,   |r_j| <= u |s^_j|
  *
- * since y is exact: |dot| <= 32 * 128 * 128 = 2^19, |sum| <= 2^12, dm see pad40_gemm.h. With E_j = s^_j - s_j,
+ * since y is exact: |dot| <= 32 * 128 * 128 = 2^19, |sum| <= 2^12, dm see pad40_gemm.h. (A stored sum past 2^24, which
+ * is of no quants, is rounded to y^; |p^ (y - y^)| then joins |e_j y_j|.) With E_j = s^_j - s_j,
  *
  *     |E_j| <= |E_(j-1)| + |e_j y_j| + u |s_j| + u |E_j|,  hence  |E_n| <= (1 - u)^-n * sum_j (|e_j y_j| + u |s_j|)
  *
@@ -137,8 +138,11 @@ void pad40_one_term_truth(double *value, double *size, const struct gemm_part *w
 void pad40_two_term_truth(double *value, double *size, const struct gemm_part *w, const struct gemm_part *a,
                           const int32_t *dot, size_t dots) {
     for (size_t i = 0; i < dots; i++) {
+        const float rounded = a->f[i] * w->g[i];
+        const int32_t sum = a->i[i];
         add_dot_term(value, size, w, a, dot, i);
-        add_term(value, size, (double)a->f[i] * w->g[i], a->f[i] * w->g[i], a->i[i]);
+        add_term(value, size, (double)a->f[i] * w->g[i], rounded, sum);
+        *size += fabs((double)rounded) * fabs((double)sum - (double)(float)sum);
     }
 }
 

@@ -9,13 +9,19 @@ enum { MOST_FIELDS = 2, FIELD_SCATTERED = 255 };
 struct fields {
     size_t count, bytes; /* all fields of a format have one width */
     uint8_t at[MOST_FIELDS];
+    uint32_t exponent; /* all ones: infinity or NaN */
 };
 
 static struct fields fields_of(const struct block_format *f) {
+    static const uint32_t exponents[] = {[1] = 0xff, [2] = 0x7c00, [4] = 0x7f800000};
+    if (f->block_values == 1) /* f32, f16, bf16: the block is the field */
+        return (struct fields){.count = 1,
+                               .bytes = f->block_bytes,
+                               .exponent = strcmp(f->name, "bf16") ? exponents[f->block_bytes] : 0x7f80};
     /* iq1_m keeps the binary16 d in the top four bits of its four last 16-bit words, lowest nibble first. */
     if (!strcmp(f->name, "iq1_m"))
-        return (struct fields){.count = 1, .bytes = 2, .at = {FIELD_SCATTERED}};
-    struct fields fields = {.bytes = f->d.bytes};
+        return (struct fields){.count = 1, .bytes = 2, .at = {FIELD_SCATTERED}, .exponent = exponents[2]};
+    struct fields fields = {.bytes = f->d.bytes, .exponent = exponents[f->d.bytes]};
     if (f->d.bytes)
         fields.at[fields.count++] = f->d.at;
     if (f->dmin.bytes)
@@ -68,14 +74,10 @@ static size_t field_edges(size_t bytes, bool finite, const uint32_t **edges) {
     }
 }
 
-static uint32_t finite_field(size_t bytes, uint32_t bits) {
-    if (bytes == 2 && (bits & 0x7c00) == 0x7c00)
-        return bits ^ 0x0400;
-    if (bytes == 4 && (bits & 0x7f800000) == 0x7f800000)
-        return bits ^ 0x00800000;
-    if (bytes == 1 && bits == 255)
-        return 254;
-    return bits;
+/* The bits, with an exponent of all ones made one less. */
+static uint32_t finite_field(const struct fields *fields, uint32_t bits) {
+    uint32_t e = fields->exponent;
+    return (bits & e) == e ? bits ^ (e & -e) : bits;
 }
 
 /* ---- blocks ---- */
@@ -133,5 +135,5 @@ void block_of(const struct block_format *f, size_t index, bool finite, uint8_t *
         random_bytes(&s, block, f->block_bytes);
     bool any_bits = !finite && (index < edges || index % 8 == 0);
     for (size_t i = 0; i < fields.count && !any_bits; i++)
-        set_field(f, &fields, i, finite_field(fields.bytes, get_field(f, &fields, i, block)), block);
+        set_field(f, &fields, i, finite_field(&fields, get_field(f, &fields, i, block)), block);
 }

@@ -23,14 +23,27 @@ static function *find(void *library, const char *name) {
     return f;
 }
 
+/* What the wheel's libggml-cpu.so is compiled for. */
+static bool runs_avx2(void) {
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+#else
+    return false;
+#endif
+}
+
 bool ggml_open(const char *folder) {
     base = open_library(folder, "libggml-base.so.0");
-    cpu = base ? open_library(folder, "libggml-cpu.so.0") : NULL;
-    if (!cpu)
+    if (!base)
         return false;
-    function *init = find(cpu, "ggml_cpu_init"); /* fills the tables that its conversions read */
-    if (init)
-        init();
+    if (runs_avx2()) {
+        cpu = open_library(folder, "libggml-cpu.so.0");
+        if (!cpu)
+            return false;
+        function *init = find(cpu, "ggml_cpu_init"); /* fills the tables that its conversions read */
+        if (init)
+            init();
+    }
     function *version = find(base, "ggml_version");
     if (version)
         printf("ggml %s\n", ((const char *(*)(void))version)());
@@ -62,7 +75,7 @@ ggml_dot *ggml_dot_of(const char *format, const char **activation) {
     for (size_t i = 0; i < sizeof partners / sizeof *partners; i++) {
         char name[64];
         snprintf(name, sizeof name, "ggml_vec_dot_%s_%s_generic", format, partners[i]);
-        function *dot = find(cpu, name);
+        function *dot = cpu ? find(cpu, name) : NULL;
         if (dot) {
             *activation = partners[i];
             return (ggml_dot *)dot;

@@ -1,10 +1,14 @@
-/* Usage: witness independent [--blocks N] [FORMAT...]     ref/ against tests/independent
- *        witness ggml FOLDER [--decoders] [--blocks N] [FORMAT...]
+/* Usage: witness independent [--blocks N] [NAME...]     ref/ against tests/independent
+ *        witness ggml FOLDER [--decoders] [--blocks N] [NAME...]
  *                                                          ref/ against ggml's libraries in this folder
  *        witness formats                                  the names of ref's block formats, one a line
  *        witness dump FORMAT N                            N blocks, then their values as ref decodes them, to stdout
- * Blocks N come on top of the adversarial ones. Exit: 0 all equal, 1 a difference, 2 usage or no library, 3 nothing
- * ran. */
+ *        witness quantised FORMAT N                       values of N blocks, then the blocks that ref makes of them;
+ *                                                         nothing where the format has no closed quantiser
+ * NAME: a block format, an activation format or a contract; without one, all of them. Blocks N come on top of the
+ * adversarial ones. Exit: 0 all equal, 1 a difference, 2 usage or no library, 3 nothing ran. */
+#include "../../ref/activation.h"
+#include "../../ref/contract.h"
 #include "witness.h"
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +19,8 @@ enum { EXIT_USAGE = 2 };
 
 static int usage(const char *text, const char *what) {
     fprintf(stderr,
-            "witness: %s%s%s; usage: witness independent|ggml FOLDER [--decoders] [--blocks N] [FORMAT...], "
-            "witness formats, witness dump FORMAT N\n",
+            "witness: %s%s%s; usage: witness independent|ggml FOLDER [--decoders] [--blocks N] [NAME...], "
+            "witness formats, witness dump|quantised FORMAT N\n",
             text, what ? " " : "", what ? what : "");
     return EXIT_USAGE;
 }
@@ -29,18 +33,25 @@ static bool number_of(const char *text, size_t *n) {
     return !errno && end != text && !*end && value <= 1u << 30;
 }
 
-static bool named(char **names, int count, const char *name) {
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
+static char **wanted_names; /* the rest of the command line */
+static int wanted_count;
+
+bool wanted(const char *name) {
+    for (int i = 0; i < wanted_count; i++)
+        if (!strcmp(wanted_names[i], name))
             return true;
-    return !count;
+    return !wanted_count;
 }
 
-static int dump(const char *name, const char *count) {
+static int dump(const char *what, const char *name, const char *count) {
     const struct block_format *f = format_named(name);
     size_t blocks;
     if (!f || !number_of(count, &blocks))
         return usage("no such format or number:", name);
+    if (!strcmp(what, "quantised")) {
+        dump_quantised(f, blocks);
+        return fflush(stdout) || ferror(stdout) ? EXIT_USAGE : 0;
+    }
     uint8_t block[FORMAT_MOST_VALUES * 4];
     float out[FORMAT_MOST_VALUES];
     for (int values = 0; values < 2; values++)
@@ -61,8 +72,8 @@ int main(int argc, char **argv) {
             puts((*f)->name);
         return 0;
     }
-    if (argc == 4 && !strcmp(argv[1], "dump"))
-        return dump(argv[2], argv[3]);
+    if (argc == 4 && (!strcmp(argv[1], "dump") || !strcmp(argv[1], "quantised")))
+        return dump(argv[1], argv[2], argv[3]);
     bool ggml = argc > 2 && !strcmp(argv[1], "ggml");
     if (!ggml && (argc < 2 || strcmp(argv[1], "independent")))
         return usage("what to compare with?", NULL);
@@ -75,15 +86,17 @@ int main(int argc, char **argv) {
             return usage("--blocks needs a number", NULL);
         at += 2;
     }
+    wanted_names = argv + at;
+    wanted_count = argc - at;
     for (int i = at; i < argc; i++)
-        if (!format_named(argv[i]))
-            return usage("no such format:", argv[i]);
+        if (!format_named(argv[i]) && !activation_named(argv[i]) && !contract_named(argv[i]))
+            return usage("no such format or contract:", argv[i]);
     if (ggml && !ggml_open(argv[2]))
         return EXIT_USAGE;
 
     for (const struct block_format *const *row = block_formats; *row; row++) {
         const struct block_format *f = *row;
-        if (!named(argv + at, argc - at, f->name))
+        if (!wanted(f->name))
             continue;
         if (ggml) {
             compare_ggml_decoder(f, blocks);
@@ -95,7 +108,7 @@ int main(int argc, char **argv) {
             compare_independent(f, blocks);
         }
     }
-    if (ggml && !decoders && at == argc) {
+    if (ggml && !decoders) {
         compare_activation_quantisers(blocks);
         compare_contracts();
     }

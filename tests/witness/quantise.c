@@ -107,6 +107,27 @@ static void compare_bytes(const struct quantiser *q, ggml_quantiser *theirs, siz
     }
 }
 
+bool dump_quantised(const struct block_format *f, size_t blocks) {
+    const struct closed *c = closed_named(f->name);
+    if (!c || !f->quantize)
+        return false;
+    for (int quantised = 0; quantised < 2; quantised++)
+        for (size_t i = 0, done = 0; done < blocks; i++) {
+            float x[FORMAT_MOST_VALUES];
+            uint8_t block[FORMAT_MOST_VALUES * 4];
+            values_of(f->name, i, x, f->block_values);
+            if (exception_of(c, x, f->block_values) != NONE)
+                continue;
+            done++;
+            f->quantize(x, block);
+            if (quantised)
+                fwrite(block, 1, f->block_bytes, stdout);
+            else
+                fwrite(x, sizeof *x, f->block_values, stdout);
+        }
+    return true;
+}
+
 /* ---- searching quantisers ---- */
 
 enum { SET_BLOCKS = 1024 };
@@ -221,6 +242,8 @@ void compare_activation_quantisers(size_t blocks) {
     for (const struct activation_format *const *row = activation_formats; *row; row++) {
         const struct activation_format *f = *row;
         ggml_quantiser *theirs = ggml_quantiser_of(f->name);
+        if (!wanted(f->name))
+            continue;
         if (!theirs || !closed_named(f->name))
             report(SKIPPED, "ggml", f->name, "quantize", "no such format in ggml's CPU libraries");
         else

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+bool wanted(const char *name); /* main.c: whether the command line leaves this format or contract in */
+
 /* ---- report.c: one line a check, and the totals ---- */
 
 enum outcome { PASSED, FAILED, SKIPPED };
@@ -49,7 +51,8 @@ typedef void ggml_dot(int n, float *s, size_t bs, const void *x, size_t bx, cons
 bool ggml_open(const char *folder);                /* libggml-base.so.0 and libggml-cpu.so.0; false after a message */
 ggml_decoder *ggml_decoder_of(const char *format); /* NULL when ggml has none */
 ggml_quantiser *ggml_quantiser_of(const char *format); /* of a block format, q8_1 or q8_K */
-/* The scalar dot product of a format with q8_0, q8_1 or q8_K, whose name goes to *activation. */
+/* The scalar dot product of a format with q8_0, q8_1 or q8_K, whose name goes to *activation; NULL also where
+ * libggml-cpu.so.0 does not run. */
 ggml_dot *ggml_dot_of(const char *format, const char **activation);
 
 void compare_ggml_decoder(const struct block_format *f, size_t blocks);
@@ -58,6 +61,9 @@ void compare_ggml_decoder(const struct block_format *f, size_t blocks);
 
 void compare_quantiser(const struct block_format *f, size_t blocks); /* closed: bytes; searching: error */
 void compare_activation_quantisers(size_t blocks);
+/* Writes the values of so many blocks that ggml defines, then the blocks that ref makes of them, to stdout; false where
+ * the format has no closed quantiser. */
+bool dump_quantised(const struct block_format *f, size_t blocks);
 
 /* ---- dot.c ---- */
 
