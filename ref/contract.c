@@ -26,7 +26,7 @@ extern const struct contract contract_q8_1_mmq_ds4_quantize;
 extern const struct contract contract_q8_1_mmq_d2s6_quantize;
 extern const struct contract contract_q8_k_quantize;
 
-/* clang-format off: one row a line */
+/* clang-format off */
 const struct contract *const contracts[] = {
     &contract_q4_0_pad40,
     &contract_q4_1_pad40_two_term,

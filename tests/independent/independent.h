@@ -173,7 +173,7 @@ struct wide {
 };
 void independent_wide_add(struct wide *sum, bool negative, u128 mantissa, int exponent);
 /* sum += a * b * n; a, b: bits of finite f32. */
-void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
+void independent_wide_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
 double independent_wide_value(const struct wide *sum); /* within 2^-52 of itself */
 
 /* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b) out, ties to even; NaN is 0x7fffffff. With

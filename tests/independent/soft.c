@@ -139,7 +139,7 @@ uint32_t independent_half_times(uint32_t half, unsigned n) {
                               : independent_round(&binary16, p.negative, (u128)p.mantissa * n, p.exponent, false);
 }
 
-void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n) {
+void independent_wide_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n) {
     struct parts x = operand(a, false), y = operand(b, false);
     u128 mantissa = (u128)x.mantissa * y.mantissa * (u128)(n < 0 ? -n : n);
     independent_wide_add(sum, (x.negative != y.negative) != (n < 0), mantissa, x.exponent + y.exponent);
