@@ -5,6 +5,7 @@
 BUILD := build
 SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
+BENCH := $(sort $(wildcard tests/bench/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
 # Planted faults of ref/: fixtures/plants/CHECK/NAME.patch changes one file. CHECK/NAME=FILE of each.
@@ -41,7 +42,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test witness asan fuzz-gguf lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test witness asan fuzz-gguf bench-ref lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -55,7 +56,7 @@ help: ## this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, test and asan: make gate ARGS='-j 1 q4_K/*'"
+	@echo "  ARGS='...' is handed to the command of gate, test, asan and bench-ref: make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
 
@@ -78,6 +79,9 @@ TIME := 60
 fuzz-gguf: ## damaged GGUF files for TIME=60 seconds, under the sanitisers
 	@ci/setup build fuzz
 	@CC='$(CC)' ci/fuzz-gguf $(TIME) $(BUILD)/fuzz
+
+bench-ref: $(BUILD)/bench-ref ## how fast the reference is, contract by contract; a measurement, never a test
+	@$(BUILD)/bench-ref $(ARGS)
 
 lint: ## includes point one way, format, static analysis
 	@ci/setup build test lint
@@ -133,6 +137,10 @@ $(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
+$(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(BENCH))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
@@ -153,7 +161,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(WITNESS)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

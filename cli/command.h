@@ -4,6 +4,7 @@
 #define CLI_COMMAND_H
 
 #include "../ref/error.h"
+#include <stdio.h>
 
 enum exit_code {
     EXIT_PASSED = 0,       /* at least one PASS and nothing bad */
@@ -15,7 +16,13 @@ enum exit_code {
 int gate_main(int argc, char **argv);
 int run_main(int argc, char **argv);
 int inspect_main(int argc, char **argv);
+int dequantize_main(int argc, char **argv);
+int quantize_main(int argc, char **argv);
+int reference_main(int argc, char **argv);
 int list_main(int argc, char **argv);
+
+/* One line a contract: name, formats, what the depth must be a multiple of, whether it splits (list.c). */
+void list_contracts(FILE *out);
 
 /* Prints "warpproof COMMAND: message" on stderr and returns EXIT_INPUT. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

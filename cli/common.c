@@ -26,7 +26,7 @@ int option_error(const char *command, int argc, char **argv, int result) {
     if (result == ':') {
         return usage_error(command, "option '%s' needs a value (see warpproof %s --help)", typed, command);
     }
-    if (optopt > 0 && optopt < 128 && typed[0] == '-' && typed[1] == '-') {
+    if (optopt > 0 && typed[0] == '-' && typed[1] == '-') { /* 0 where no long option has that name */
         return usage_error(command, "option '%s' takes no value (see warpproof %s --help)", typed, command);
     }
     if (optopt > 0 && optopt < 128) { /* a short one, perhaps inside a cluster */

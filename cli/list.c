@@ -61,26 +61,34 @@ static int list_kernels(const char *root, struct error *e) {
     return code;
 }
 
+static const char *direction(bool quantises) {
+    return quantises ? "both ways" : "dequantise";
+}
+
 static int list_formats(void) {
-    printf("%-10s %-11s %12s %12s\n", "format", "kind", "values/block", "bytes/block");
+    printf("%-14s %-11s %12s %12s  %s\n", "format", "kind", "values/block", "bytes/block", "conversion");
     for (size_t i = 0; block_formats[i] != NULL; ++i) {
-        printf("%-10s %-11s %12zu %12zu\n", block_formats[i]->name, "weight", block_formats[i]->block_values,
-               block_formats[i]->block_bytes);
+        const struct block_format *f = block_formats[i];
+        printf("%-14s %-11s %12zu %12zu  %s\n", f->name, "weight", f->block_values, f->block_bytes,
+               direction(f->quantize != NULL));
     }
     for (size_t i = 0; activation_formats[i] != NULL; ++i) {
-        printf("%-10s %-11s %12zu %12zu\n", activation_formats[i]->name, "activation",
-               activation_formats[i]->block_values, activation_formats[i]->block_bytes);
+        const struct activation_format *f = activation_formats[i];
+        printf("%-14s %-11s %12zu %12zu  %s%s\n", f->name, "activation", f->block_values, f->block_bytes,
+               direction(f->quantize != NULL), f->get != NULL ? ", own layout" : "");
     }
     return EXIT_PASSED;
 }
 
-static int list_contracts(void) {
+void list_contracts(FILE *out) {
     for (size_t i = 0; contracts[i] != NULL; ++i) {
         const struct contract *c = contracts[i];
-        printf("%-24s %s%s%s -> %s\n", c->name, c->weight != NULL ? c->weight : "", c->weight != NULL ? " x " : "",
-               c->activation, c->result);
+        char *formats = must_format("%s%s%s -> %s", c->weight != NULL ? c->weight : "", c->weight != NULL ? " x " : "",
+                                    c->activation, c->result);
+        fprintf(out, "%-26s %-30s depth a multiple of %zu%s%s\n", c->name, formats, c->depth_multiple,
+                c->splits ? "; splits" : "", c->rcp_table ? "; needs the measured reciprocal" : "");
+        free(formats);
     }
-    return EXIT_PASSED;
 }
 
 static int list_oracles(void) {
@@ -170,7 +178,8 @@ int list_main(int argc, char **argv) {
     if (strcmp(what, "formats") == 0) {
         code = list_formats();
     } else if (strcmp(what, "contracts") == 0) {
-        code = list_contracts();
+        list_contracts(stdout);
+        code = EXIT_PASSED;
     } else if (strcmp(what, "oracles") == 0) {
         code = list_oracles();
     } else if (strcmp(what, "kernels") != 0 && strcmp(what, "plants") != 0 && strcmp(what, "cases") != 0) {

@@ -13,6 +13,9 @@ static const struct {
     {"gate", "run cases, judge, report", gate_main},
     {"run", "verify a kernel from its launch file", run_main},
     {"inspect", "show a GGUF file: tensors, formats, ranges", inspect_main},
+    {"dequantize", "a tensor of a GGUF file, or raw blocks, to raw float32", dequantize_main},
+    {"quantize", "raw float32 to raw blocks", quantize_main},
+    {"reference", "a contract's bits for operands in raw files", reference_main},
     {"list", "list kernels, formats, contracts, cases, oracles or plants", list_main},
 };
 
@@ -20,7 +23,7 @@ static void help(FILE *out) {
     fprintf(out, "usage: warpproof COMMAND ...\n\n"
                  "Runs the PTX that production runs, lane by lane, on any CPU, and judges it bit for bit.\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].about);
     }
     fprintf(out, "\nwarpproof COMMAND --help shows a command's options.\n"
                  "Exit: 0 something passed and nothing is wrong; 1 a kernel is wrong;\n"

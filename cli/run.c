@@ -16,7 +16,8 @@ static const char usage[] =
     "                                 [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the kernel of a launch file on the PTX machine and judges what it did. A kernel with a contract is run on\n"
-    "made operands, class by class; one without is judged on everything but parity, unless `expect` gives the bytes.\n"
+    "made operands, class by class, or on those of the files that the launch file names; one without is judged on\n"
+    "everything but parity, unless `expect` gives the bytes.\n"
     "\n"
     "  --set NAME=VALUE   a value for the launch file's expressions (nt, od, id, n ...); may be repeated\n"
     "  --data CLASS       only this data class: exact, coded, adv or rand (kernels with a contract)\n"
@@ -129,11 +130,12 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         outcomes[(*count)++].rerun = must_format("%s run %s%s", again, s->path, options);
         free(id);
     }
-    for (int k = 0; c != NULL && good && k < DATA_REAL; ++k) {
+    for (int k = 0; c != NULL && good && k < (s->operands_in_files ? 1 : DATA_REAL); ++k) {
         if (o->one_class && k != (int)o->class) {
             continue;
         }
         struct operands_request r = {.contract = c, .data = (enum data_class)k};
+        spec_operands(s, &r);
         good = value_of(shape, "nt", s->path, &r.nt, e) && value_of(shape, "id", s->path, &r.id, e) &&
                (c->weight == NULL || value_of(shape, "od", s->path, &r.od, e));
         if (!good) {
@@ -142,7 +144,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         char *rows = c->weight != NULL ? must_format(".od%zu", r.od) : must_strdup("");
         char *id = must_format("%s/%s/%s/nt%zu%s.id%zu/%s/s%" PRIu64, c->weight != NULL ? c->weight : c->activation,
                                c->weight != NULL ? c->activation : c->result, s->kernel, r.nt, rows, r.id,
-                               data_class_names[k], o->seed);
+                               data_class_names[r.data], o->seed);
         r.key = random_key(id);
         struct operands operands;
         t.id = id;
@@ -155,7 +157,9 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         } else {
             trial_refuse(&t, &refusal, &outcomes[*count]);
         }
-        outcomes[(*count)++].rerun = must_format("%s run %s --data %s%s", again, s->path, data_class_names[k], options);
+        char *class = s->operands_in_files ? must_strdup("") : must_format(" --data %s", data_class_names[k]);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, class, options);
+        free(class);
         free(rows);
         free(id);
     }
@@ -194,6 +198,9 @@ static int run(const char *path, struct options *o) {
             if (!spec_uses(s, o->sets[i].name) && !operand) {
                 good = fail(&e, "%s: --set %s: no expression of the launch file uses that name", path, o->sets[i].name);
             }
+        }
+        if (good && o->one_class && s->operands_in_files) {
+            good = fail(&e, "%s: --data: the operands are in files", path);
         }
         const struct shape shape = {values, value_count};
         if (good) {

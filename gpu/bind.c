@@ -13,6 +13,19 @@ struct shape operands_shape(const struct operands *o, struct shape_value values[
     return (struct shape){values, n};
 }
 
+void spec_operands(const struct spec *spec, struct operands_request *r) {
+    r->split = spec->split;
+    if (!spec->operands_in_files)
+        return;
+    r->data = DATA_FILE;
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct spec_arg *a = &spec->args[i];
+        if (a->format && a->kind == ARG_IN)
+            *(strcmp(a->name, "weight") ? &r->activation_file : &r->weight_file) =
+                (struct operand_file){a->fill_path, a->fill_sha256, spec->doc, a->node};
+    }
+}
+
 /* ---- needs ---- */
 
 /* True when the text of an expression has the name as a whole word. */

@@ -39,6 +39,10 @@ bool bind_launch(const struct spec *spec, const struct ptx_module *module, const
                  const struct operands *operands, uint64_t seed, struct bound *b, struct error *e);
 void bound_free(struct bound *b);
 
+/* What a launch file says about the operands of its contract: their files, when they are in files (then class file),
+ * and the split. The rest of *r is the caller's. */
+void spec_operands(const struct spec *spec, struct operands_request *r);
+
 /* The shape of operands as expressions see it: nt, od (not for a quantiser), id. */
 struct shape operands_shape(const struct operands *o, struct shape_value values[3]);
 

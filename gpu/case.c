@@ -13,19 +13,31 @@ struct shape case_shape(const struct test_case *c, struct shape_value values[3])
     return (struct shape){values, n};
 }
 
-bool case_operands(const struct test_case *c, struct operands *o, struct error *e) {
-    const struct operands_request request = {
+void case_request(const struct test_case *c, struct operands_request *r) {
+    *r = (struct operands_request){
         .contract = c->contract,
         .nt = c->nt,
         .od = c->od,
         .id = c->depth,
+        .split = c->spec->split,
         .data = c->data,
         .key = random_key(c->id),
         .model_path = c->model ? c->model->path : NULL,
         .weight = c->tensor,
         .embedding = c->model ? gguf_tensor_named(c->model->file, "token_embd.weight") : NULL,
     };
-    return operands_make(&request, o, e);
+    if (c->files) {
+        r->weight_file = (struct operand_file){.path = c->files->weight.path, .sha256 = c->files->weight.sha256};
+        r->activation_file =
+            (struct operand_file){.path = c->files->activation.path, .sha256 = c->files->activation.sha256};
+        r->expect_file = (struct operand_file){.path = c->files->expect.path, .sha256 = c->files->expect.sha256};
+    }
+}
+
+bool case_operands(const struct test_case *c, struct operands *o, struct error *e) {
+    struct operands_request r;
+    case_request(c, &r);
+    return operands_make(&r, o, e);
 }
 
 static bool matches(const char *id, const char *pattern) {
@@ -76,6 +88,15 @@ void case_list_free(struct case_list *list) {
         free(list->models[i]->why);
         free(list->models[i]);
     }
+    for (size_t i = 0; i < list->files_count; i++) {
+        struct case_files *f = list->files[i];
+        char *const owned[] = {
+            f->name,        f->weight.path,   f->weight.sha256, f->activation.path, f->activation.sha256,
+            f->expect.path, f->expect.sha256, (char *)f};
+        for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
+            free(owned[k]);
+    }
+    free(list->files);
     free(list->cases);
     free(list->kernels);
     free(list->models);

@@ -8,12 +8,17 @@
  *                                               # format that match the glob give od and id. A quantiser takes no
  *                                               # `tensors`, and its id from shapes
  *
+ *   files:                                      # raw files that another program dumped, relative to the cases file
+ *     - {name: NAME, nt: 128, od: 128, id: 512, weight: {file: w.bin, sha256: HEX}, activation: {file: x.bin},
+ *        expect: {file: y.bin}}                 # sha256 and expect may be left out; a quantiser has no weight and od
+ *
  * The id of a case is a path, and all that its data depend on:
  *
  *   q4_K/pad40/mmq_wide_ldb_kd8/nt33.od70.id512/adv/s1       weight and activation, kernel, shape, class, seed
  *   f32/pad40/quantize_pad40/nt33.id512/adv/s1               a quantiser: activation and result
  *   q4_K/pad40/mmq_wide_ldb_kd8/nt33.od640.id1024/real/gemma-3-270m-q4_k_m/blk.0.attn_output.weight
- *   f32/pad40/quantize_pad40/nt33.id640/real/gemma-3-270m-q4_k_m */
+ *   f32/pad40/quantize_pad40/nt33.id640/real/gemma-3-270m-q4_k_m
+ *   q4_K/pad40/mmq_wide_ldb_kd8/nt33.od70.id512/file/NAME */
 #ifndef GPU_CASE_H
 #define GPU_CASE_H
 
@@ -28,6 +33,13 @@ struct case_model { /* a GGUF file that some cases read */
     size_t cases;
 };
 
+struct case_files { /* one entry of `files` */
+    char *name;
+    struct {
+        char *path, *sha256; /* NULL: none */
+    } weight, activation, expect;
+};
+
 struct test_case {
     char *id;
     const struct spec *spec;
@@ -35,9 +47,10 @@ struct test_case {
     size_t nt, od; /* tokens, output rows (0 for a quantiser) */
     size_t depth;  /* `id` of the shape: values a row */
     enum data_class data;
-    int64_t seed;                     /* 0 in class real */
+    int64_t seed;                     /* 0 in classes real and file */
     const struct case_model *model;   /* class real, else NULL */
     const struct gguf_tensor *tensor; /* class real with weights, else NULL */
+    const struct case_files *files;   /* class file, else NULL */
 };
 
 struct case_list {
@@ -47,6 +60,8 @@ struct case_list {
     size_t kernel_count;
     struct case_model **models;
     size_t model_count;
+    struct case_files **files;
+    size_t files_count;
 };
 
 #define CASE_LIMIT ((size_t)1 << 20)
@@ -69,7 +84,9 @@ void case_list_free(struct case_list *list);
 size_t case_select(const struct case_list *list, const char *const *patterns, size_t pattern_count, bool *chosen,
                    const char **missed);
 
-/* The operands of a case, a function of its id (and of the model's bytes). */
+/* What its operands are made of. */
+void case_request(const struct test_case *c, struct operands_request *r);
+/* The operands of a case, a function of its id (and of the model's or the files' bytes). */
 bool case_operands(const struct test_case *c, struct operands *o, struct error *e);
 
 /* The shape as expressions see it: nt, od (not for a quantiser), id. */

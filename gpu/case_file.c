@@ -2,51 +2,13 @@
 #include "../ref/checked.h"
 #include "../ref/printable.h"
 #include "bind.h"
-#include "case.h"
+#include "case_read.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* A case with what is needed to sort it and to complain about it. */
-struct entry {
-    struct test_case c;
-    size_t kernel;   /* index into list->kernels */
-    size_t sequence; /* number of the case in the order of the files */
-    const struct yaml_doc *doc;
-    const struct yaml_node *node;
-};
-
-struct loader {
-    const char *root, *models;
-    struct case_list *list;
-    struct entry *entries; /* own their ids until they move into the list */
-    size_t entry_count, entry_room;
-    struct yaml_doc **docs;
-    size_t doc_count;
-    struct error *e;
-};
-
-struct numbers {
-    int64_t *values;
-    size_t count;
-};
-
-/* One file, read but not yet multiplied out. */
-struct cases_file {
-    const struct yaml_doc *doc;
-    const struct yaml_node *shapes, *real;
-    size_t *kernels; /* (kernel_count) indices into list->kernels */
-    size_t kernel_count;
-    bool weights, quantisers; /* some kernel has weights; some has none */
-    struct numbers nt, od, id, seeds;
-    bool data[DATA_CLASSES];
-    bool generated; /* `data` is given */
-    struct case_model *model;
-    const char *tensors; /* glob, lives in doc */
-};
 
 /* ---- scalars and lists ---- */
 
@@ -74,9 +36,8 @@ static bool numbers_if(struct loader *l, const struct yaml_doc *doc, const struc
     return yaml_require(doc, mapping, key, what, &node, l->e) && read_numbers(l, doc, node, key, min, out);
 }
 
-/* A plain file name: it cannot lead out of its folder, and prints as it is. */
-static bool read_file_name(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *node, const char *what,
-                           const char **name) {
+bool read_file_name(struct loader *l, const struct yaml_doc *doc, const struct yaml_node *node, const char *what,
+                    const char **name) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
     if (!yaml_string(doc, node, what, name, l->e))
         return false;
@@ -118,6 +79,9 @@ static bool load_kernel(struct loader *l, const struct yaml_doc *doc, const stru
     if (!spec->contract)
         return yaml_fail(doc, node, 0, l->e, "kernel %s has no contract, so there are no operands to make for it",
                          name);
+    if (spec->operands_in_files)
+        return yaml_fail(doc, node, 0, l->e, "kernel %s has its operands in files: `warpproof run %s`", name,
+                         spec->path);
     return true;
 }
 
@@ -200,6 +164,8 @@ static bool read_data(struct loader *l, struct cases_file *f) {
             return false;
         if (index == DATA_REAL)
             return yaml_fail(f->doc, n, 0, l->e, "data: class real needs a model and is asked for by the key `real`");
+        if (index == DATA_FILE)
+            return yaml_fail(f->doc, n, 0, l->e, "data: class file needs files and is asked for by the key `files`");
         if (f->data[index])
             return yaml_fail(f->doc, n, 0, l->e, "data: %s stands here twice", data_class_names[index]);
         f->data[index] = true;
@@ -227,15 +193,24 @@ static bool read_real(struct loader *l, struct cases_file *f) {
 }
 
 static bool read_file(struct loader *l, struct cases_file *f) {
-    static const char *const keys[] = {"kernels", "shapes", "data", "seeds", "real", NULL};
+    static const char *const keys[] = {"kernels", "shapes", "data", "seeds", "real", "files", NULL};
     static const char *const axes[] = {"nt", "od", "id", NULL};
     const struct yaml_doc *doc = f->doc;
     if (!yaml_expect(doc, doc->root, YAML_MAPPING, "a cases file", l->e) ||
         !yaml_check_keys(doc, doc->root, "a cases file", keys, l->e) || !read_kernels(l, f) || !read_data(l, f) ||
         !read_real(l, f))
         return false;
+    f->files = yaml_get(doc->root, "files");
+    if (f->files && !yaml_expect(doc, f->files, YAML_SEQUENCE, "files", l->e))
+        return false;
+    if (!f->generated && !f->real && !f->files)
+        return yaml_fail(doc, doc->root, 0, l->e, "a cases file needs `data`, `real` or `files`");
+    const struct yaml_node *seeds = yaml_get(doc->root, "seeds");
+    if (!f->generated && !f->real && (seeds || yaml_get(doc->root, "shapes")))
+        return yaml_fail(doc, seeds ? seeds : yaml_get(doc->root, "shapes"), 0, l->e,
+                         "not used: the entries of `files` have their shapes, and no seeds");
     if (!f->generated && !f->real)
-        return yaml_fail(doc, doc->root, 0, l->e, "a cases file needs `data`, `real`, or both");
+        return true;
     if (!yaml_require(doc, doc->root, "shapes", "a cases file", &f->shapes, l->e) ||
         !yaml_expect(doc, f->shapes, YAML_MAPPING, "shapes", l->e) ||
         !yaml_check_keys(doc, f->shapes, "shapes", axes, l->e))
@@ -266,7 +241,9 @@ static char *make_id(const struct test_case *c) {
                              k->weight ? k->activation : k->result, c->spec->kernel, c->nt, rows, c->depth,
                              data_class_names[c->data]);
     char *id;
-    if (c->model) {
+    if (c->files) {
+        id = must_format("%s/%s", head, c->files->name);
+    } else if (c->model) {
         size_t stem = strlen(c->model->name);
         if (stem > 5 && !strcmp(c->model->name + stem - 5, ".gguf"))
             stem -= 5;
@@ -294,17 +271,16 @@ static bool check_shape(struct loader *l, const struct test_case *c, const struc
         free(unmet);
         return false;
     }
+    struct operands_request r;
     struct operands sizes;
     struct error why;
-    return operands_measure(
-               &(struct operands_request){
-                   .contract = c->contract, .nt = c->nt, .od = c->od, .id = c->depth, .data = c->data},
-               &sizes, &why) ||
+    case_request(c, &r);
+    return (c->files ? operands_check_files(&r, &why) : operands_measure(&r, &sizes, &why)) ||
            yaml_fail(doc, node, 0, l->e, "%s (%s)", why.text, c->id);
 }
 
-static bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, struct test_case c) {
-    const struct yaml_node *node = c.model ? f->real : f->shapes;
+bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, const struct yaml_node *node,
+              struct test_case c) {
     if (l->entry_count == CASE_LIMIT)
         return yaml_fail(f->doc, node, 0, l->e, "more than %zu cases", CASE_LIMIT);
     c.spec = l->list->kernels[kernel];
@@ -327,7 +303,7 @@ static bool add_generated(struct loader *l, const struct cases_file *f, size_t k
             for (size_t k = 0; k < f->id.count; k++)
                 for (enum data_class c = 0; c < DATA_REAL; c++)
                     for (size_t s = 0; f->data[c] && s < f->seeds.count; s++)
-                        if (!add_case(l, f, kernel,
+                        if (!add_case(l, f, kernel, f->shapes,
                                       (struct test_case){.nt = (size_t)f->nt.values[t],
                                                          .od = weights ? (size_t)f->od.values[j] : 0,
                                                          .depth = (size_t)f->id.values[k],
@@ -345,7 +321,7 @@ static bool add_real_tensors(struct loader *l, const struct cases_file *f, size_
             continue;
         any = true;
         for (size_t t = 0; t < f->nt.count; t++, f->model->cases++)
-            if (!add_case(l, f, kernel,
+            if (!add_case(l, f, kernel, f->real,
                           (struct test_case){.nt = (size_t)f->nt.values[t],
                                              .od = tensor->rows,
                                              .depth = tensor->extent[0],
@@ -364,7 +340,7 @@ static bool add_real(struct loader *l, const struct cases_file *f, size_t kernel
         return add_real_tensors(l, f, kernel, format);
     for (size_t t = 0; t < f->nt.count; t++)
         for (size_t k = 0; k < f->id.count; k++, f->model->cases++)
-            if (!add_case(l, f, kernel,
+            if (!add_case(l, f, kernel, f->real,
                           (struct test_case){.nt = (size_t)f->nt.values[t],
                                              .depth = (size_t)f->id.values[k],
                                              .data = DATA_REAL,
@@ -384,6 +360,7 @@ static bool add_file(struct loader *l, const char *path) {
     for (size_t k = 0; k < f.kernel_count && good; k++)
         good = (!f.generated || add_generated(l, &f, f.kernels[k])) &&
                (!f.model || !f.model->file || add_real(l, &f, f.kernels[k]));
+    good = good && add_files(l, &f);
     free(f.kernels);
     free(f.nt.values);
     free(f.od.values);
@@ -432,7 +409,7 @@ static int by_kernel(const void *a, const void *b) {
     const struct entry *x = a, *y = b;
     if (x->kernel != y->kernel)
         return x->kernel < y->kernel ? -1 : 1;
-    const int real = (x->c.data == DATA_REAL) - (y->c.data == DATA_REAL);
+    const int real = (x->c.data >= DATA_REAL) - (y->c.data >= DATA_REAL);
     if (real)
         return real;
     return (x->sequence > y->sequence) - (x->sequence < y->sequence);

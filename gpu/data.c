@@ -3,7 +3,7 @@
 #include "place.h"
 #include <string.h>
 
-const char *const data_class_names[DATA_CLASSES + 1] = {"exact", "coded", "adv", "rand", "real", NULL};
+const char *const data_class_names[DATA_CLASSES + 1] = {"exact", "coded", "adv", "rand", "real", "file", NULL};
 
 static const struct data_filler *const fillers[DATA_CLASSES] = {
     [DATA_EXACT] = data_exact, [DATA_CODED] = data_coded, [DATA_ADV] = data_adv, [DATA_RAND] = data_rand};

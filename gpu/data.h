@@ -8,8 +8,10 @@
  *   adv    zero blocks, subnormal and extreme scales, runs of the largest values, ties
  *   rand   values of sane size, like a layer's
  *   real   tensors of a GGUF file; needs no fillers, see data_real.c
+ *   file   raw files that another program dumped; needs no fillers, see operands.h
  *
- * Operands of a matrix product are always finite, so that equal bits mean equal numbers and not equal NaNs. */
+ * Made operands of a matrix product are always finite, so that equal bits mean equal numbers and not equal NaNs. Files
+ * may hold anything. */
 #ifndef GPU_DATA_H
 #define GPU_DATA_H
 
@@ -19,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum data_class { DATA_EXACT, DATA_CODED, DATA_ADV, DATA_RAND, DATA_REAL, DATA_CLASSES };
+enum data_class { DATA_EXACT, DATA_CODED, DATA_ADV, DATA_RAND, DATA_REAL, DATA_FILE, DATA_CLASSES };
 
 /* "exact" ...; the list is ended by NULL and stands in the order of the enum. */
 extern const char *const data_class_names[DATA_CLASSES + 1];
@@ -35,9 +37,9 @@ extern const struct data_filler data_exact[], data_coded[], data_adv[], data_ran
 /* Values and bytes of a block of a weight or activation format; fails on a format that ref/ does not know. */
 bool data_block(const char *format, size_t *block_values, size_t *block_bytes, struct error *e);
 
-/* Fills (rows, depth) values of a format with data of a generated class (not DATA_REAL). Fails when the class has no
- * filler for the format, when depth is not a positive multiple of its block, and past the depth that the class serves
- * (DATA_EXACT_DEPTH). */
+/* Fills a buffer of (rows, depth) values of a format, in its layout, with data of a generated class (before
+ * DATA_REAL). Fails when the class has no filler for the format, when depth is not a positive multiple of its block,
+ * and past the depth that the class serves (DATA_EXACT_DEPTH). */
 bool data_fill(enum data_class c, const char *format, struct random_stream *s, size_t rows, size_t depth, void *bytes,
                struct error *e);
 

@@ -1,13 +1,9 @@
 #include "fill.h"
 #include "../ref/half.h"
 #include "../ref/random.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <openssl/evp.h>
+#include "raw.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The floating-point types by the width of their significand; an integer type has none here. */
 static const struct {
@@ -61,54 +57,12 @@ void fill_iota(const char *type, size_t count, uint8_t *data) {
     }
 }
 
-/* Not blocking, so that a pipe of that name is refused and not waited for. */
-static int open_regular(const char *path, size_t bytes, struct error *e) {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st)) {
-        fail(e, "cannot read %s: %s", path, strerror(errno));
-    } else if (!S_ISREG(st.st_mode)) {
-        fail(e, "%s is not a regular file", path);
-    } else if (st.st_size < 0 || (uint64_t)st.st_size != bytes) {
-        fail(e, "%s has %lld bytes, the buffer has %zu", path, (long long)st.st_size, bytes);
-    } else {
-        return fd;
-    }
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-static bool read_whole(int fd, const char *path, size_t bytes, uint8_t *data, struct error *e) {
-    for (size_t at = 0; at < bytes;) {
-        ssize_t got = read(fd, data + at, bytes - at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return fail(e, "cannot read %s: %s", path, got ? strerror(errno) : "it was shortened meanwhile");
-        at += (size_t)got;
-    }
-    return true;
-}
-
-static bool has_digest(const char *path, const char *sha256, size_t bytes, const uint8_t *data, struct error *e) {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned length = 0;
-    if (!EVP_Digest(data, bytes, digest, &length, EVP_sha256(), NULL) || length != 32)
-        return fail(e, "cannot compute the sha256 of %s", path);
-    char hex[65] = "";
-    for (unsigned i = 0; i < length; i++) {
-        hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-        hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
-    }
-    return !strcmp(hex, sha256) || fail(e, "%s has sha256 %s, expected %s", path, hex, sha256);
-}
-
 bool fill_file(const char *path, const char *sha256, size_t bytes, uint8_t *data, struct error *e) {
-    int fd = open_regular(path, bytes, e);
-    if (fd < 0)
+    struct raw_file f;
+    if (!raw_open(path, &f, e))
         return false;
-    bool good = read_whole(fd, path, bytes, data, e) && (!sha256 || has_digest(path, sha256, bytes, data, e));
-    close(fd);
+    bool good = f.bytes == bytes || fail(e, "%s has %zu bytes, the buffer has %zu", path, f.bytes, bytes);
+    good = good && raw_read(&f, data, e) && raw_has_digest(path, data, bytes, sha256, e);
+    raw_close(&f);
     return good;
 }

@@ -1,15 +1,19 @@
 #include "operands.h"
 #include "../ref/activation.h"
 #include "../ref/checked.h"
+#include "../ref/format.h"
+#include "fit.h"
 #include "place.h"
+#include "raw.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { WEIGHT_STREAM, ACTIVATION_STREAM };
 
-/* *bytes = size of (rows, depth) values of a format. */
+/* *bytes = size of a buffer of (rows, depth) values of a format. */
 static bool sized(const char *format, size_t rows, size_t depth, size_t *bytes, struct error *e) {
-    size_t block_values, block_bytes, blocks;
+    size_t block_values, block_bytes;
+    const struct activation_format *activation = format_named(format) ? NULL : activation_named(format);
     if (!data_block(format, &block_values, &block_bytes, e))
         return false;
     if (!depth || depth % block_values)
@@ -17,7 +21,8 @@ static bool sized(const char *format, size_t rows, size_t depth, size_t *bytes, 
                     depth);
     if (!rows)
         return fail(e, "there must be at least one row of %s", format);
-    if (!size_mul(rows, depth / block_values, &blocks) || !size_mul(blocks, block_bytes, bytes) ||
+    if (!(activation ? activation_bytes(activation, rows, depth, bytes)
+                     : size_mul(rows, depth / block_values, bytes) && size_mul(*bytes, block_bytes, bytes)) ||
         *bytes > OPERANDS_MAX_BYTES)
         return fail(e, "%zu rows of %zu values in %s are more than %zu bytes", rows, depth, format, OPERANDS_MAX_BYTES);
     return true;
@@ -54,9 +59,8 @@ static bool real_activation(const struct operands_request *r, struct operands *o
         return false;
     float *x = (float *)(void *)room(bytes, e);
     bool good = x && data_real_activations(r->model_path, r->embedding, &s, r->nt, r->id, x, e);
-    uint8_t *block = o->activation;
-    for (size_t at = 0; at < r->nt * r->id && good; at += format->block_values, block += format->block_bytes)
-        format->quantize(x + at, block);
+    if (good)
+        activation_quantize(format, x, r->nt, r->id, o->activation);
     free(x);
     return good;
 }
@@ -67,6 +71,64 @@ static bool generated(const struct operands_request *r, struct operands *o, stru
     const struct contract *c = r->contract;
     return (!c->weight || data_fill(r->data, c->weight, &weight, r->od, r->id, o->weight, e)) &&
            data_fill(r->data, c->activation, &activation, r->nt, r->id, o->activation, e);
+}
+
+/* One of the files of a request. */
+struct file_part {
+    const struct operand_file *file;
+    const char *name, *format; /* "weight"; of an operand, NULL for the result */
+    size_t rows, bytes;        /* rows of an operand */
+};
+
+static bool open_part(const struct operands_request *r, const struct file_part *p, struct raw_file *f,
+                      struct error *e) {
+    if (!raw_open(p->file->path, f, e))
+        return false;
+    if (f->bytes == p->bytes)
+        return true;
+    raw_close(f);
+    if (!p->format)
+        return fail(e, "%s has %zu bytes, the result has %zu", p->file->path, f->bytes, p->bytes);
+    const bool weight = !strcmp(p->name, "weight");
+    char *hint = fit_hint(p->format, weight, p->rows, r->id, f->bytes);
+    fail(e, "%s has %zu bytes, the %s of %s = %zu, id = %zu in %s has %zu%s", p->file->path, f->bytes, p->name,
+         weight ? "od" : "nt", p->rows, r->id, p->format, p->bytes, hint);
+    free(hint);
+    return false;
+}
+
+/* data = the file; NULL: its size alone is looked at. */
+static bool read_part(const struct operands_request *r, const struct file_part *p, uint8_t *data, struct error *e) {
+    struct raw_file f;
+    struct error why;
+    bool good = open_part(r, p, &f, &why);
+    if (good) {
+        good = !data || (raw_read(&f, data, &why) && raw_has_digest(f.path, data, f.bytes, p->file->sha256, &why));
+        raw_close(&f);
+    }
+    return good ||
+           (p->file->doc ? yaml_fail(p->file->doc, p->file->node, 0, e, "%s", why.text) : fail(e, "%s", why.text));
+}
+
+static bool from_files(const struct operands_request *r, struct operands *o, struct error *e) {
+    const struct contract *c = r->contract;
+    const struct file_part weight = {&r->weight_file, "weight", c->weight, r->od, o->weight_bytes},
+                           activation = {&r->activation_file, "activation", c->activation, r->nt, o->activation_bytes},
+                           expect = {&r->expect_file, "result", NULL, 0, o->result_bytes};
+    return (!c->weight || read_part(r, &weight, o->weight, e)) && read_part(r, &activation, o->activation, e) &&
+           (!expect.file->path || read_part(r, &expect, o->expected, e));
+}
+
+bool operands_check_files(const struct operands_request *r, struct error *e) {
+    struct operands sizes;
+    return operands_measure(r, &sizes, e) && from_files(r, &sizes, e);
+}
+
+static bool split_fits(const struct operands_request *r, struct error *e) {
+    const struct contract *c = r->contract;
+    if (r->split.kind != SPLIT_NONE && !c->splits)
+        return fail(e, "contract %s has no split: its sums go through the whole depth", c->name);
+    return split_check(&r->split, r->id, c->depth_multiple, e);
 }
 
 bool operands_measure(const struct operands_request *r, struct operands *o, struct error *e) {
@@ -80,10 +142,13 @@ bool operands_measure(const struct operands_request *r, struct operands *o, stru
     if ((c->weight && !sized(c->weight, r->od, r->id, &o->weight_bytes, e)) ||
         !sized(c->activation, r->nt, r->id, &o->activation_bytes, e))
         return false;
-    size_t cells;
-    if (!size_mul(r->nt, c->weight ? r->od : r->id, &cells) || cells > OPERANDS_MAX_BYTES / sizeof(float))
+    size_t cells, result;
+    if (!size_mul(r->nt, c->weight ? r->od : r->id, &cells) || cells > OPERANDS_MAX_BYTES / sizeof(float) ||
+        (strcmp(c->result, "f32") && !sized(c->result, r->nt, r->id, &result, e)))
         return fail(e, "the result of contract %s would be more than %zu bytes", c->name, OPERANDS_MAX_BYTES);
-    o->view = (struct contract_operands){.nt = r->nt, .od = c->weight ? r->od : 0, .id = r->id};
+    if (!split_fits(r, e))
+        return false;
+    o->view = (struct contract_operands){.nt = r->nt, .od = c->weight ? r->od : 0, .id = r->id, .split = r->split};
     o->result_bytes = c->result_bytes(&o->view);
     return true;
 }
@@ -91,10 +156,13 @@ bool operands_measure(const struct operands_request *r, struct operands *o, stru
 static bool make(const struct operands_request *r, struct operands *o, struct error *e) {
     const struct contract *c = r->contract;
     if (!operands_measure(r, o, e) || (c->weight && !(o->weight = room(o->weight_bytes, e))) ||
-        !(o->activation = room(o->activation_bytes, e)))
+        !(o->activation = room(o->activation_bytes, e)) ||
+        (r->expect_file.path && !(o->expected = room(o->result_bytes, e))))
         return false;
     o->view.weight = o->weight;
     o->view.activation = o->activation;
+    if (r->data == DATA_FILE)
+        return from_files(r, o, e);
     if (r->data == DATA_REAL)
         return (!c->weight || real_weight(r, o, e)) && real_activation(r, o, e);
     return generated(r, o, e);
@@ -110,5 +178,6 @@ bool operands_make(const struct operands_request *r, struct operands *o, struct 
 void operands_free(struct operands *o) {
     free(o->weight);
     free(o->activation);
+    free(o->expected);
     *o = (struct operands){0};
 }

@@ -180,8 +180,8 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel", "about", "source", "ptx",    "entry", "contract", "needs",
-                                       "launch", "args",  "planes", "counts", "shape", NULL};
+    static const char *const keys[] = {"kernel", "about",  "source", "ptx",    "entry",  "contract", "split",
+                                       "needs",  "launch", "args",   "planes", "counts", "shape",    NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);

@@ -4,6 +4,7 @@
 #define GPU_SPEC_H
 
 #include "../ref/error.h"
+#include "../ref/split.h"
 #include "expr.h" /* struct shape, struct spec_expr */
 #include "launch.h"
 #include "yaml.h"
@@ -23,10 +24,10 @@ struct spec_arg {
     char *type;              /* element type of a plain buffer: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 */
     size_t type_bytes;       /* of a plain element or of a scalar: 1, 2, 4 or 8 */
     struct spec_expr *count; /* elements of a plain buffer, NULL: the contract says */
-    enum spec_fill fill;
-    char *fill_path;   /* FILL_FILE: ready to open (the launch file's folder is in it) */
-    char *fill_sha256; /* FILL_FILE: 64 lower-case hex digits, or NULL */
-    char *expect_path; /* file of right bytes, ready to open, or NULL */
+    enum spec_fill fill;     /* of an operand of the contract: FILL_NONE, made by ref/, or FILL_FILE */
+    char *fill_path;         /* FILL_FILE: ready to open (the launch file's folder is in it) */
+    char *fill_sha256;       /* FILL_FILE: 64 lower-case hex digits, or NULL */
+    char *expect_path;       /* file of right bytes, ready to open, or NULL */
     /* scalars */
     struct spec_expr *value;      /* integer types; NULL for f32 and f64 */
     uint64_t bits;                /* f32 and f64: the literal, rounded to nearest even; see spec_scalar */
@@ -54,7 +55,9 @@ struct spec {
     char *source; /* file name of the .cu beside the launch file, or NULL */
     char *ptx;    /* path of the PTX text: given, or derived from source: fixtures/ptx/<stem>.ptx under root */
     char *entry;
-    char *contract; /* name of a contract that exists and whose formats the arguments have, or NULL */
+    char *contract;         /* name of a contract that exists and whose formats the arguments have, or NULL */
+    struct split split;     /* of the contract's sums */
+    bool operands_in_files; /* all operands of the contract have FILL_FILE */
     struct spec_expr **needs;
     size_t need_count;
     struct spec_expr *grid[3], *block[3]; /* missing dimensions are NULL: 1 */

@@ -79,9 +79,14 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
     if (format) {
         if (!yaml_get(r->doc->root, "contract"))
             return yaml_fail(r->doc, format, 0, r->e, "a format needs a contract; a plain buffer has type and count");
-        if (map->count > 2)
-            return yaml_fail(r->doc, map, 0, r->e, "a buffer with a format has no other keys: the contract says");
-        return read_word(r, format, "format", "_", false, &a->format);
+        if (type || yaml_get(map, "count"))
+            return yaml_fail(r->doc, map, 0, r->e,
+                             "a buffer with a format has no type and no count: the contract says");
+        if (fill && fill->kind != YAML_MAPPING)
+            return yaml_fail(r->doc, fill, 0, r->e,
+                             "the fill of an operand is {file: PATH}; without one the operand is made, class by class");
+        return read_word(r, format, "format", "_", false, &a->format) && (!fill || read_fill(r, fill, a)) &&
+               (!expect || read_path(r, expect, "expect", &a->expect_path));
     }
     if (!type)
         return yaml_fail(r->doc, map, 0, r->e, "%s needs a type, or a format of the contract", quote(a->name).text);
@@ -94,8 +99,6 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
         return false;
     if (!a->count && (a->kind != ARG_OUT || !yaml_get(r->doc->root, "contract")))
         return yaml_fail(r->doc, map, 0, r->e, "%s needs a count of elements", quote(a->name).text);
-    if (!a->count && expect)
-        return yaml_fail(r->doc, expect, 0, r->e, "expect needs a count: without one the contract says what is right");
     if (a->kind != ARG_OUT && a->fill == FILL_NONE)
         return yaml_fail(r->doc, map, 0, r->e, "%s needs a fill: random, iota, zero or {file: PATH}",
                          quote(a->name).text);
@@ -189,52 +192,108 @@ static bool same(const char *a, const char *b) {
     return a && b && strcmp(a, b) == 0;
 }
 
+/* The contract of that node, or NULL with a complaint. */
+static const struct contract *find_contract(const struct reader *r, const struct yaml_node *node) {
+    const struct contract *c = contract_named(r->s->contract);
+    const char *names[MAX_LIST] = {NULL};
+    if (c)
+        return c;
+    for (size_t i = 0; contracts[i] && i + 1 < MAX_LIST; i++)
+        names[i] = contracts[i]->name;
+    const char *meant = nearest(r->s->contract, names);
+    if (meant)
+        yaml_fail(r->doc, node, 0, r->e,
+                  "unknown contract %s; did you mean '%s'? `warpproof list contracts` shows them all",
+                  quote(r->s->contract).text, meant);
+    else
+        yaml_fail(r->doc, node, 0, r->e, "unknown contract %s; `warpproof list contracts` shows them all",
+                  quote(r->s->contract).text);
+    return NULL;
+}
+
+/* An operand of the contract; found[0] is the weight, found[1] the activation. */
+static bool check_operand(const struct reader *r, const struct contract *c, const struct spec_arg *a,
+                          const struct spec_arg *found[2]) {
+    const char *operands[] = {"weight", "activation"}, *formats[] = {c->weight, c->activation};
+    size_t k = same(a->name, operands[0]) ? 0 : 1;
+    if (!same(a->name, operands[k]) || !formats[k])
+        return yaml_fail(r->doc, a->node, 0, r->e, "contract %s has no operand %s", c->name, quote(a->name).text);
+    if (!same(a->format, formats[k]))
+        return yaml_fail(r->doc, yaml_get(a->node, "format"), 0, r->e, "contract %s takes %s in format %s", c->name,
+                         operands[k], formats[k]);
+    found[k] = a;
+    return true;
+}
+
+static bool check_result(const struct reader *r, const struct contract *c, const struct spec_arg *a,
+                         const struct spec_arg **result) {
+    if (*result)
+        return yaml_fail(r->doc, a->node, 0, r->e, "contract %s has one result; other outputs need a count", c->name);
+    if (!same(a->format ? a->format : a->type, c->result))
+        return yaml_fail(r->doc, a->node, 0, r->e, "the result of contract %s is %s", c->name, c->result);
+    *result = a;
+    return true;
+}
+
+/* Operands come from files together, and only then can a file say what comes of them. */
+static bool check_files(const struct reader *r, const struct spec_arg *const found[2], const struct spec_arg *result) {
+    const struct spec_arg *made = NULL, *in_file = NULL;
+    for (size_t k = 0; k < 2; k++)
+        if (found[k])
+            *(found[k]->fill == FILL_FILE ? &in_file : &made) = found[k];
+    if (in_file && made)
+        return yaml_fail(r->doc, made->node, 0, r->e,
+                         "%s needs a fill too: {file: PATH}; the operands of a contract come from files together",
+                         made->name);
+    r->s->operands_in_files = in_file;
+    if (result->expect_path && !in_file)
+        return yaml_fail(r->doc, yaml_get(result->node, "expect"), 0, r->e,
+                         "the expect of a contract's result needs operands from files: {in: %s, format: %s, "
+                         "fill: {file: PATH}}",
+                         found[1]->name, found[1]->format);
+    return true;
+}
+
+/* The key `split`. */
+static bool check_split(const struct reader *r, const struct contract *c) {
+    const struct yaml_node *node = yaml_get(r->doc->root, "split");
+    const char *text = NULL;
+    struct error why;
+    if (!node)
+        return true;
+    if (!c)
+        return yaml_fail(r->doc, node, 0, r->e, "a split belongs to a contract, and there is none");
+    if (!yaml_string(r->doc, node, "split", &text, r->e))
+        return false;
+    if (!split_parse(text, &r->s->split, &why))
+        return yaml_fail(r->doc, node, 0, r->e, "split: %s", why.text);
+    return c->splits || r->s->split.kind == SPLIT_NONE ||
+           yaml_fail(r->doc, node, 0, r->e, "contract %s has no split: its sums go through the whole depth", c->name);
+}
+
 bool check_contract(const struct reader *r) {
     const struct yaml_node *node = yaml_get(r->doc->root, "contract");
     if (!node)
-        return true;
-    const struct contract *c = contract_named(r->s->contract);
-    if (!c) {
-        const char *names[MAX_LIST] = {NULL};
-        for (size_t i = 0; contracts[i] && i + 1 < MAX_LIST; i++)
-            names[i] = contracts[i]->name;
-        const char *meant = nearest(r->s->contract, names);
-        if (meant)
-            return yaml_fail(r->doc, node, 0, r->e,
-                             "unknown contract %s; did you mean '%s'? `warpproof list contracts` shows them all",
-                             quote(r->s->contract).text, meant);
-        return yaml_fail(r->doc, node, 0, r->e, "unknown contract %s; `warpproof list contracts` shows them all",
-                         quote(r->s->contract).text);
-    }
-    const char *operands[] = {"weight", "activation"}, *formats[] = {c->weight, c->activation};
-    bool found[2] = {false, false}, result = false;
+        return check_split(r, NULL);
+    const struct contract *c = find_contract(r, node);
+    if (!c)
+        return false;
+    const struct spec_arg *found[2] = {NULL, NULL}, *result = NULL;
     for (size_t i = 0; i < r->s->arg_count; i++) {
         const struct spec_arg *a = &r->s->args[i];
-        if (a->kind == ARG_IN && a->format) {
-            size_t k = same(a->name, operands[0]) ? 0 : 1;
-            if (!same(a->name, operands[k]) || !formats[k])
-                return yaml_fail(r->doc, a->node, 0, r->e, "contract %s has no operand %s", c->name,
-                                 quote(a->name).text);
-            if (!same(a->format, formats[k]))
-                return yaml_fail(r->doc, yaml_get(a->node, "format"), 0, r->e, "contract %s takes %s in format %s",
-                                 c->name, operands[k], formats[k]);
-            found[k] = true;
-        }
-        if (a->kind == ARG_OUT && !a->count) {
-            if (result)
-                return yaml_fail(r->doc, a->node, 0, r->e, "contract %s has one result; other outputs need a count",
-                                 c->name);
-            if (!same(a->format ? a->format : a->type, c->result))
-                return yaml_fail(r->doc, a->node, 0, r->e, "the result of contract %s is %s", c->name, c->result);
-            result = true;
-        }
+        if ((a->kind == ARG_IN && a->format && !check_operand(r, c, a, found)) ||
+            (a->kind == ARG_OUT && !a->count && !check_result(r, c, a, &result)))
+            return false;
     }
-    for (size_t k = 0; k < 2; k++)
-        if (formats[k] && !found[k])
-            return yaml_fail(r->doc, node, 0, r->e, "contract %s needs {in: %s, format: %s} among the args", c->name,
-                             operands[k], formats[k]);
-    return result ||
-           yaml_fail(r->doc, node, 0, r->e, "contract %s needs an output without a count: its result", c->name);
+    if (c->weight && !found[0])
+        return yaml_fail(r->doc, node, 0, r->e, "contract %s needs {in: weight, format: %s} among the args", c->name,
+                         c->weight);
+    if (!found[1])
+        return yaml_fail(r->doc, node, 0, r->e, "contract %s needs {in: activation, format: %s} among the args",
+                         c->name, c->activation);
+    if (!result)
+        return yaml_fail(r->doc, node, 0, r->e, "contract %s needs an output without a count: its result", c->name);
+    return check_files(r, found, result) && check_split(r, c);
 }
 
 bool spec_scalar(const struct spec_arg *a, const struct shape *shape, uint64_t *bits, struct error *e) {

@@ -3,6 +3,7 @@
 #include "../ref/checked.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_parity, oracle_truth;
@@ -100,6 +101,31 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     return f;
 }
 
+/* The token and the block that a byte of a buffer belongs to. In a layout of the format's own it is the block that
+ * shows the byte when all others are zero; false where no block does. */
+static bool block_of(const struct activation_format *f, const struct contract_operands *o, size_t bytes, size_t at,
+                     size_t *token, size_t *block) {
+    const size_t blocks = o->id / f->block_values; /* a token */
+    if (f->get == NULL) {
+        *token = at / f->block_bytes / blocks;
+        *block = at / f->block_bytes % blocks;
+        return true;
+    }
+    uint8_t *marked = must_calloc(bytes, 1), seen[ACTIVATION_MOST_BYTES];
+    bool found = false;
+    marked[at] = 0xff;
+    for (size_t i = 0; i < o->nt * blocks && !found; ++i) {
+        *token = i / blocks;
+        *block = i % blocks;
+        f->get(marked, o->nt, o->id, *token, *block, seen);
+        for (size_t k = 0; k < f->block_bytes && !found; ++k) {
+            found = seen[k] != 0;
+        }
+    }
+    free(marked);
+    return found;
+}
+
 void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t cell) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
     p->buffer = must_strdup(b->name);
@@ -113,13 +139,15 @@ void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t
     }
     const struct activation_format *f = e->contract != NULL ? activation_named(e->contract->result) : NULL;
     if (f != NULL) {
-        const size_t blocks = e->operands->id / f->block_values; /* a token */
-        const size_t block = cell * b->cell_bytes / f->block_bytes;
-        p->cell[0] = (int64_t)(block / blocks);
-        p->cell[1] = (int64_t)(block % blocks);
-        p->axis[0] = "token";
-        p->axis[1] = "block";
-        return;
+        size_t token, block;
+        if (block_of(f, e->operands, b->bytes, cell * b->cell_bytes, &token, &block)) {
+            p->cell[0] = (int64_t)token;
+            p->cell[1] = (int64_t)block;
+            p->axis[0] = "token";
+            p->axis[1] = "block";
+            return;
+        }
+        /* padding of the layout, which belongs to no token */
     }
     p->cell[0] = (int64_t)cell;
     p->axis[0] = "element";

@@ -14,9 +14,11 @@ struct evidence {
     const struct contract *contract;          /* NULL: a foreign kernel */
     const struct contract_operands *operands; /* of the contract, else NULL */
     const uint8_t *const
-        *expected;   /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
-    uint32_t poison; /* the word that fills OUT buffers before the launch */
-    bool complete;   /* the launch ran to its end: no trap, deadlock or exhausted budget */
+        *expected;           /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
+    uint32_t poison;         /* the word that fills OUT buffers before the launch */
+    bool complete;           /* the launch ran to its end: no trap, deadlock or exhausted budget */
+    size_t result;           /* the buffer of the contract's result, SIZE_MAX without one */
+    const uint8_t *recorded; /* what a file says of that result too, NULL: there is none */
 };
 
 enum ruling { /* what a judge did with the evidence */

@@ -1,6 +1,9 @@
 /* parity: the bytes of every output equal the contract's (or the launch file's `expect`). Bytes, never values: -0 is
  * not +0, and a NaN must have the right payload. Cells that were never written are coverage's to name. A contract that
- * needs the measured rcp.approx and does not have it proves nothing: APPROXIMATE. */
+ * needs the measured rcp.approx and does not have it proves nothing: APPROXIMATE.
+ *
+ * Where the launch file gives bytes for the contract's result as well, the two must agree. If they do not, nobody knows
+ * what is right: that is an INPUT finding, which says whose bits the kernel has, and parity is not ruled on. */
 #include "../ref/checked.h"
 #include "../ref/half.h"
 #include "../ref/rcp_approx.h"
@@ -145,6 +148,55 @@ static bool all_nan(const struct evidence *e, size_t buffer) {
     return b->is_f32 && b->bytes > 0;
 }
 
+/* The contract and the launch file's bytes differ somewhere. */
+static bool is_disputed(const struct evidence *e, size_t buffer) {
+    return buffer == e->result && e->recorded != NULL &&
+           memcmp(e->expected[buffer], e->recorded, e->launch->buffers[buffer].bytes) != 0;
+}
+
+static void describe_dispute(const struct evidence *e, size_t buffer, struct findings *out) {
+    const struct launch_buffer *b = &e->launch->buffers[buffer];
+    const uint8_t *contract = e->expected[buffer], *file = e->recorded;
+    const size_t cells = b->bytes / b->cell_bytes, n = b->cell_bytes;
+    size_t first = cells, differ = 0, as_contract = 0, as_file = 0;
+    for (size_t c = 0; c < cells; ++c) {
+        as_contract += memcmp(b->data + c * n, contract + c * n, n) == 0;
+        as_file += memcmp(b->data + c * n, file + c * n, n) == 0;
+        if (memcmp(contract + c * n, file + c * n, n) != 0) {
+            first = first == cells ? c : first;
+            ++differ;
+        }
+    }
+    struct finding *f = findings_add(out, "parity", VERDICT_INPUT);
+    struct where *w = &f->where;
+    where_cell(w, e, buffer, first);
+    char *says = value_text(value_of(contract + first * n, n), (unsigned)n, b->is_f32);
+    char *recorded = value_text(value_of(file + first * n, n), (unsigned)n, b->is_f32);
+    char *cell = w->axis[1] != NULL
+                     ? must_format("%s %" PRId64 ", %s %" PRId64, w->axis[0], w->cell[0], w->axis[1], w->cell[1])
+                     : must_format("%s %" PRId64, w->axis[0], w->cell[0]);
+    f->summary = must_format("contract %s and the expected file disagree in %zu of %zu cells, so neither says what is "
+                             "right",
+                             e->contract->name, differ, cells);
+    finding_line(f, "parity", "%s", f->summary);
+    finding_line(f, "first", "%s (%s byte %" PRId64 ")   contract %s   file %s", cell, b->name, w->offset, says,
+                 recorded);
+    const char *whose = as_file == cells       ? "the file's bits in every cell"
+                        : as_contract == cells ? "the contract's bits in every cell"
+                                               : NULL;
+    if (whose != NULL) {
+        finding_line(f, "kernel", "has %s", whose);
+    } else {
+        finding_line(f, "kernel", "has the contract's bits in %zu cells, the file's in %zu", as_contract, as_file);
+    }
+    f->suspects = must_strdup(as_file == cells ? "the kernel computes under another contract or split"
+                                               : "the file was made of other operands, or under another contract or "
+                                                 "split");
+    free(says);
+    free(recorded);
+    free(cell);
+}
+
 /* The contract's bits hang on a table that was not read: equal or not, nothing is proved. */
 static bool approximate(const struct evidence *e) {
     return e->contract != NULL && e->contract->rcp_table && !rcp_approx_measured();
@@ -172,6 +224,11 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
     for (size_t i = 0; i < e->launch->buffer_count; ++i) {
         const struct launch_buffer *b = &e->launch->buffers[i];
         if (b->role == BUFFER_IN || e->expected[i] == NULL) {
+            continue;
+        }
+        if (is_disputed(e, i) && !approximate(e)) {
+            describe_dispute(e, i, out);
+            found = true;
             continue;
         }
         judged = true;

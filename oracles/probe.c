@@ -11,7 +11,7 @@ enum part { WHOLE, CODES, SCALES, PARTS };
 /* An operand as lines: rows of the weight or tokens of the activation. */
 struct operand {
     const char *name, *letter;
-    const uint8_t *lines; /* (count, line_bytes) */
+    const uint8_t *lines; /* (count, line_bytes), blocks in the order of depth */
     size_t count, line_bytes, block_bytes, codes_at, codes_bytes;
 };
 
@@ -20,9 +20,32 @@ static struct operand weight_of(const struct contract_operands *o, const struct 
                             f->block_bytes, f->codes_at, f->codes_bytes};
 }
 
-static struct operand activation_of(const struct contract_operands *o, const struct activation_format *f) {
-    return (struct operand){"token",        "t",         o->activation, o->nt, o->id / f->block_values * f->block_bytes,
+/* lines: the activation's tokens as rows of blocks. */
+static struct operand activation_of(const struct contract_operands *o, const struct activation_format *f,
+                                    const uint8_t *lines) {
+    return (struct operand){"token",        "t",         lines,         o->nt, o->id / f->block_values * f->block_bytes,
                             f->block_bytes, f->codes_at, f->codes_bytes};
+}
+
+/* out (nt, blocks) = the blocks of a buffer, row by row. */
+static uint8_t *rows_of(const struct activation_format *f, const struct contract_operands *o) {
+    const size_t blocks = o->id / f->block_values;
+    uint8_t *out = must_calloc(o->nt * blocks, f->block_bytes);
+    for (size_t i = 0; i < o->nt * blocks; ++i) {
+        activation_get(f, o->activation, o->nt, o->id, i / blocks, i % blocks, out + i * f->block_bytes);
+    }
+    return out;
+}
+
+/* The inverse: a buffer of nt tokens. NULL when there is no room for it. */
+static uint8_t *buffer_of(const struct activation_format *f, const uint8_t *rows, size_t nt, size_t id) {
+    const size_t blocks = id / f->block_values;
+    size_t bytes;
+    uint8_t *out = activation_bytes(f, nt, id, &bytes) ? must_calloc(bytes, 1) : NULL;
+    for (size_t i = 0; out != NULL && i < nt * blocks; ++i) {
+        activation_put(f, out, nt, id, i / blocks, i % blocks, rows + i * f->block_bytes);
+    }
+    return out;
 }
 
 static const uint8_t *line_at(const struct operand *x, size_t i) {
@@ -43,6 +66,7 @@ struct axis {
     const struct evidence *e;
     const uint8_t *got, *wrong; /* (nt, od) cells of 4 bytes; flags */
     bool rows;
+    const struct activation_format *layout; /* whose buffers are not rows of blocks, else NULL */
     struct operand own, met;
     uint8_t *spliced; /* (own.count, line_bytes) */
     float *result;    /* (max of the counts) */
@@ -59,7 +83,12 @@ static void evaluate(const struct axis *a, const uint8_t *own, size_t count, con
     o.od = a->rows ? count : met_count;
     o.activation = a->rows ? met : own;
     o.nt = a->rows ? met_count : count;
+    uint8_t *buffer = a->layout != NULL ? buffer_of(a->layout, o.activation, o.nt, o.id) : NULL;
+    if (buffer != NULL) {
+        o.activation = buffer;
+    }
     a->e->contract->evaluate(&o, a->result);
+    free(buffer);
 }
 
 /* The line `other` such that line `own` of the result has the part of it in every cell; SIZE_MAX: none. */
@@ -158,15 +187,21 @@ char *probe_matrix(const struct evidence *e, size_t buffer, const uint8_t *wrong
     const struct activation_format *x = activation_named(e->contract->activation);
     const struct contract_operands *o = e->operands;
     if (w == NULL || x == NULL || e->launch->buffers[buffer].cell_bytes != 4 || o->od > PROBE_VALUES / o->id ||
-        o->nt > PROBE_VALUES / o->id) {
+        o->nt > PROBE_VALUES / o->id || o->split.kind == SPLIT_STREAM_K /* its cuts hang on the place of a cell */) {
         return NULL;
     }
+    uint8_t *lines = rows_of(x, o);
     char *text = NULL;
     for (int rows = 1; rows >= 0 && text == NULL; --rows) {
-        struct axis a = {.e = e, .got = e->launch->buffers[buffer].data, .wrong = wrong, .rows = rows != 0};
-        a.own = rows ? weight_of(o, w) : activation_of(o, x);
-        a.met = rows ? activation_of(o, x) : weight_of(o, w);
+        struct axis a = {.e = e,
+                         .got = e->launch->buffers[buffer].data,
+                         .wrong = wrong,
+                         .rows = rows != 0,
+                         .layout = x->get != NULL ? x : NULL};
+        a.own = rows ? weight_of(o, w) : activation_of(o, x, lines);
+        a.met = rows ? activation_of(o, x, lines) : weight_of(o, w);
         text = a.own.count >= 2 ? probe_axis(&a) : NULL;
     }
+    free(lines);
     return text;
 }

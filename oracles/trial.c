@@ -60,6 +60,10 @@ static void judge(const struct trial *t, const struct bound *b, const struct tra
         .contract = t->contract,
         .operands = t->operands != NULL ? &t->operands->view : NULL,
         .expected = expected,
+        .recorded = b->result == SIZE_MAX                                  ? NULL
+                    : t->operands != NULL && t->operands->expected != NULL ? t->operands->expected
+                                                                           : b->expected[b->result],
+        .result = b->result,
         .poison = BIND_POISON,
         .complete = is_complete(trace),
     };

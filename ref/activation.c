@@ -11,11 +11,17 @@ extern const struct activation_format activation_q8_1_mmq_ds4;
 extern const struct activation_format activation_q8_1_mmq_d2s6;
 extern const struct activation_format activation_q8_k;
 
-/* clang-format off: one row a line */
+/* clang-format off */
 const struct activation_format *const activation_formats[] = {
-    &activation_pad40,         &activation_pad40_t,     &activation_q8_1,
-    &activation_q8_1_cuda,     &activation_q8_1_mmq_d4, &activation_q8_1_mmq_ds4,
-    &activation_q8_1_mmq_d2s6, &activation_q8_k,        NULL,
+    &activation_pad40,
+    &activation_pad40_t,
+    &activation_q8_1,
+    &activation_q8_1_cuda,
+    &activation_q8_1_mmq_d4,
+    &activation_q8_1_mmq_ds4,
+    &activation_q8_1_mmq_d2s6,
+    &activation_q8_k,
+    NULL,
 };
 /* clang-format on */
 

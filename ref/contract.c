@@ -1,7 +1,17 @@
 #include "contract.h"
 #include <string.h>
 
+extern const struct contract contract_q4_0_pad40;
+extern const struct contract contract_q4_1_pad40_two_term;
+extern const struct contract contract_q5_0_pad40;
+extern const struct contract contract_q5_1_pad40_two_term;
+extern const struct contract contract_q8_0_pad40;
 extern const struct contract contract_q4_k_pad40_two_term;
+extern const struct contract contract_q4_k_pad40_rank_1;
+extern const struct contract contract_q4_k_pad40_t_rank_1;
+extern const struct contract contract_q5_k_pad40_two_term;
+extern const struct contract contract_q6_k_pad40_two_halves;
+extern const struct contract contract_q6_k_pad40_t_two_halves;
 extern const struct contract contract_q4_k_q8_1_mmq_ds4;
 extern const struct contract contract_q6_k_q8_1_mmq_d4;
 extern const struct contract contract_q8_0_q8_1_mmq_d4;
@@ -16,9 +26,19 @@ extern const struct contract contract_q8_1_mmq_ds4_quantize;
 extern const struct contract contract_q8_1_mmq_d2s6_quantize;
 extern const struct contract contract_q8_k_quantize;
 
-/* clang-format off: one row a line */
+/* clang-format off */
 const struct contract *const contracts[] = {
+    &contract_q4_0_pad40,
+    &contract_q4_1_pad40_two_term,
+    &contract_q5_0_pad40,
+    &contract_q5_1_pad40_two_term,
+    &contract_q8_0_pad40,
     &contract_q4_k_pad40_two_term,
+    &contract_q4_k_pad40_rank_1,
+    &contract_q4_k_pad40_t_rank_1,
+    &contract_q5_k_pad40_two_term,
+    &contract_q6_k_pad40_two_halves,
+    &contract_q6_k_pad40_t_two_halves,
     &contract_q4_k_q8_1_mmq_ds4,
     &contract_q6_k_q8_1_mmq_d4,
     &contract_q8_0_q8_1_mmq_d4,

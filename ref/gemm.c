@@ -22,10 +22,22 @@ static inline void dots_of(const int16_t *restrict w, const int16_t *restrict a,
     }
 }
 
+/* The same for 16 values. The compiler would unroll so short an inner loop before it looks for the pairs, and not see
+ * them: ten times slower. */
+static inline void dots_of_16(const int16_t *restrict w, const int16_t *restrict a, int32_t *dot) {
+    for (size_t d = 0; d < GEMM_RUN / 16; d++) {
+        int32_t sum = 0;
+#pragma GCC unroll 1
+        for (size_t k = 0; k < 16; k++)
+            sum += w[d * 16 + k] * a[d * 16 + k];
+        dot[d] = sum;
+    }
+}
+
 static void dots(const struct gemm *g, const struct gemm_part *w, const struct gemm_part *a, int32_t *dot) {
     switch (g->dot_values) {
     case 16:
-        dots_of(w->code, a->code, 16, dot);
+        dots_of_16(w->code, a->code, dot);
         break;
     case 32:
         dots_of(w->code, a->code, 32, dot);
@@ -67,7 +79,7 @@ void gemm_region(const struct gemm *g, const struct contract_operands *op, const
             part.rows = r->rows - j < TILE_ROWS ? r->rows - j : TILE_ROWS;
             part.token = r->token + t;
             part.tokens = r->tokens - t < TILE_TOKENS ? r->tokens - t : TILE_TOKENS;
-            memset(tile.state, 0, sizeof tile.state);
+            memset(tile.state, 0, part.tokens * sizeof *tile.state);
             walk(g, op, &part, &tile);
             for (size_t tt = 0; tt < part.tokens; tt++)
                 for (size_t jj = 0; jj < part.rows; jj++) {

@@ -1,5 +1,4 @@
-/* Contract q4_k_q8_1_mmq_ds4: result (nt, od) = activation (nt, id) q8_1_mmq_ds4 times weight (od, id) q4_K,
- * transposed.
+/* Contract q4_k_q8_1_mmq_ds4: result (nt, od) = activation (nt, id) q8_1_mmq_ds4 times weight (od, id) q4_K, transposed
  *
  *  Order:      chunks of 32 ascending in k; two additions per chunk, dot term first; s starts at +0
  *  Products:   s = fma(rn(ds * da), (float)dot, s); s = fma(dm, sum, s)
@@ -8,8 +7,7 @@
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
  *  Matches:    llama.cpp's mul_mat_q of q4_K, ggml d99724f2 on sm_90: fixtures/golden/llama_q4_k, bit for bit
- *  Bound:      |result - truth| <= ((1 + 2^-11) * (1 + gamma(2 * id/32 + P)) - 1) * sum|terms| with P parts; see
- * `truth`
+ *  Bound:      |result - truth| <= ((1 + 2^-11) * (1 + gamma(2 * id/32 + P)) - 1) * sum|terms|, P parts; see `truth`
  *
  * dot = sum over the chunk of nibble * q, exact; da and sum are the two halves of the activation's ds pair, sum
  * standing for the sum of the chunk's values before they were quantised; da, sum, d, dmin widened from binary16. */

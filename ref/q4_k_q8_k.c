@@ -3,12 +3,14 @@
  *  Order:      blocks of 256 ascending in k; lanes 0 .. 7 of values k % 8, each its own sum, and the sum of minima;
  *              at the end minima + lane 0 + .. + lane 7. All sums start at +0
  *  Products:   lane = rn(lane + rn(rn(d * da) * (float)dot)); minima = rn(minima - rn(rn(dmin * da) * (float)sum))
- *              with dot = exact sum over the lane's 32 values of sc * nibble * q, sum = exact sum of m * (the stored
- * sums) Rounding:   nearest even, f32; (float)sum too, where the stored sums are beyond those of int8     Denormals:
- * kept NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none Matches:    ggml_vec_dot_q4_K_q8_K_generic
- * as written. A compiler that contracts (gcc's default with -mfma, so ggml's own builds) makes two fma: lane =
- * fma(scale, dot, lane) and minima = fma(-scale, sum, minima). The vector versions, e.g. for AVX2, add in another order
- *  Bound:      |result - truth| <= gamma(id/256 + 11) * sum|terms| + what f32 loses below 2^-126; see `truth`
+ *              with dot = exact sum over the lane's 32 values of sc * nibble * q,
+ *              sum = exact sum of m times the sums stored in the activation
+ *  Rounding:   nearest even, f32; (float)sum too, where the stored sums are beyond those of int8     Denormals: kept
+ *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
+ *  Matches:    ggml_vec_dot_q4_K_q8_K_generic as it is written. In ggml 0.20.2's x86-64 build, which may contract, gcc
+ *              made two fma of it: lane = fma(scale, dot, lane) and minima = fma(-scale, sum, minima); d * da, dmin *
+ * da and the final additions are rounded apart. The vector versions (AVX2 ..) add in another order Bound:      |result
+ * - truth| <= gamma(id/256 + 11) * sum|terms| + what f32 loses below 2^-126; see `truth`
  *
  * da: f32 as stored; d, dmin widened from binary16. */
 #include "cpu.h"

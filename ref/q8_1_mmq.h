@@ -1,12 +1,11 @@
-/* q8_1_mmq: activations of llama.cpp's MMQ kernels, 128 values in 144 bytes, in three kinds that differ in their
- * scales.
+/* q8_1_mmq: activations of llama.cpp's MMQ kernels, 128 values in 144 bytes, of three kinds with different scales.
  *
  *   q8_1_mmq_d4     f32 d[4]                          one d for each 32 values
  *   q8_1_mmq_ds4    4 x (binary16 d, binary16 s)      s: sum of the 32 values before quantisation
  *   q8_1_mmq_d2s6   binary16 d[2], binary16 s[6]      one d for each 64 values; s: sums of 16 values, of the first 96
  *
- * Block kb of token j lies at (kb * nt + j) * 144: the depth goes slowest, so that a tile's tokens are one run of
- * bytes. Source: ggml, `block_q8_1_mmq` of ggml-cuda/mmq.cuh at d99724f2. */
+ * Block kb of token j lies at (kb * nt + j) * 144: the depth goes slowest, so that a tile's tokens are one run.
+ * Source: ggml, `block_q8_1_mmq` of ggml-cuda/mmq.cuh at d99724f2. */
 #ifndef REF_Q8_1_MMQ_H
 #define REF_Q8_1_MMQ_H
 

@@ -8,27 +8,27 @@
  *  Bound:      |d * q - x| <= D/2 + 2u|x|, D = amax/127; of sums:
  *              derived in quantize_contract.c
  */
+#include "q8_k.h"
 #include "quantize_contract.h"
-#include <stdint.h>
 #include <string.h>
 
 extern const struct activation_format activation_q8_k;
 
 static double sum(const void *block, size_t i) {
-    int16_t codes;
-    memcpy(&codes, (const uint8_t *)block + 260 + 2 * i, sizeof codes); /* after d and 256 codes */
-    return quantize_contract_leading_f32(block, 0) * codes;
+    struct block_q8_k b;
+    memcpy(&b, block, sizeof b);
+    return (double)b.d * b.sums[i];
 }
 
 static const struct quantize_rule rule = {
     .format = &activation_q8_k,
-    .scale_values = 256,
+    .scale_values = Q8_K_VALUES,
     .kind = SCALE_F32,
     .roundings = 2,
     .scale = quantize_contract_leading_f32,
     .sum_kind = SUM_OF_CODES,
-    .sums = 16,
-    .sum_values = 16,
+    .sums = Q8_K_SUMS,
+    .sum_values = Q8_K_SUM_VALUES,
     .sum = sum,
 };
 
@@ -57,7 +57,7 @@ const struct contract contract_q8_k_quantize = {
     .weight = NULL,
     .activation = "f32",
     .result = "q8_K",
-    .depth_multiple = 256,
+    .depth_multiple = Q8_K_VALUES,
     .evaluate = evaluate,
     .truth = truth,
     .decode = decode,

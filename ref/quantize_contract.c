@@ -11,12 +11,12 @@
  * The ends of the range:
  *   binary16, D < 2^-26: d is below 2^-25, half of the least binary16, whatever became of it on the way (1/d may be
  *     infinite, q anything): d' = 0, the block says 0, the distance is |x|. Above, no operation is near an underflow
- * but a p or x that counts as 0, and then q = 0 and |x| < d/2. binary16, D >= 65520: d' is infinite. No claim; D so
- * near to 65520 that rounding decides is counted as overflow. f32, D < 2^-125: d or x may be flushed or 1/d infinite,
- * and then d' or q is 0 and the distance |x|; otherwise d' is off by up to half a subnormal step, 2^-150, times |q| <=
- * 128. The larger of |x| and bound + 2^-142 holds. f32 with .ftz, amax > 2^126: the reciprocal of amax is flushed, d'
- * is infinite. No claim. x or amax NaN or infinite, which no block can say: no claim. (A NaN among numbers is its own
- * affair only.) */
+ *     but a p or x that counts as 0, and then q = 0 and |x| < d/2.
+ *   binary16, D >= 65520: d' is infinite. No claim; D so near to 65520 that rounding decides is counted as overflow.
+ *   f32, D < 2^-125: d or x may be flushed or 1/d infinite, and then d' or q is 0 and the distance |x|; otherwise d'
+ *     is off by up to half a subnormal step, 2^-150, times |q| <= 128. The larger of |x| and bound + 2^-142 holds.
+ *   f32 with .ftz, amax > 2^126: the reciprocal of amax is flushed, d' is infinite. No claim.
+ *   x or amax NaN or infinite, which no block can say: no claim. (A NaN among numbers is its own affair only.) */
 #include "quantize_contract.h"
 #include "half.h"
 #include "truth.h"

@@ -54,31 +54,68 @@ static char *follow(const char *path) {
     return NULL;
 }
 
+/* A file without a name in the folder of `path`, or -1 where that cannot be had. */
+static int open_unnamed(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash != NULL ? must_format("%.*s", (int)(slash - path) + 1, path) : must_strdup(".");
+    const int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    free(folder);
+    return fd;
+}
+
+/* *name = a name beside `path` that the file has now. */
+static bool give_name(int fd, const char *path, char **name) {
+    const char *slash = strrchr(path, '/');
+    char *from = must_format("/proc/self/fd/%d", fd);
+    int linked = -1;
+    *name = NULL;
+    for (int i = 0; linked != 0 && (i == 0 || (errno == EEXIST && i < 1000)); ++i) {
+        free(*name);
+        *name =
+            must_format("%.*s.warpproof-%ld-%d", slash != NULL ? (int)(slash - path) + 1 : 0, path, (long)getpid(), i);
+        linked = linkat(AT_FDCWD, from, AT_FDCWD, *name, AT_SYMLINK_FOLLOW);
+    }
+    const int why = errno;
+    free(from);
+    errno = why;
+    return linked == 0;
+}
+
 /* old: the file that is there, or NULL. */
 static bool replace(const char *path, const struct stat *old, const char *bytes, size_t size) {
     const char *slash = strrchr(path, '/');
-    char *temporary = must_format("%.*s.warpproof-XXXXXX", slash != NULL ? (int)(slash - path) + 1 : 0, path);
     const mode_t mask = umask(0);
     umask(mask);
-    const int fd = mkostemp(temporary, O_CLOEXEC);
-    bool good = fd >= 0;
+    char *name = NULL; /* of the temporary */
+    int fd = open_unnamed(path);
+    const bool unnamed = fd >= 0;
+    if (!unnamed) {
+        name = must_format("%.*s.warpproof-XXXXXX", slash != NULL ? (int)(slash - path) + 1 : 0, path);
+        fd = mkostemp(name, O_CLOEXEC);
+    }
+    bool good = fd >= 0, named = good && !unnamed;
+    int why = errno;
     if (good) {
         fchmod(fd, old != NULL ? old->st_mode & 0777 : 0666 & ~mask); /* not every file system has them */
         good = write_all(fd, bytes, size);
-        const int why = errno;
-        if (close(fd) != 0) {
-            good = false;
-        } else {
-            errno = why;
+        if (good && unnamed) {
+            good = named = give_name(fd, path, &name);
         }
-        good = good && rename(temporary, path) == 0;
+        why = errno;
+        if (close(fd) != 0 && good) {
+            why = errno;
+            good = false;
+        }
     }
-    if (fd >= 0 && !good) {
-        const int why = errno;
-        unlink(temporary);
-        errno = why;
+    if (good && rename(name, path) != 0) {
+        why = errno;
+        good = false;
     }
-    free(temporary);
+    if (named && !good) {
+        unlink(name);
+    }
+    free(name);
+    errno = why;
     return good;
 }
 
@@ -180,6 +217,16 @@ static bool can_put(const char *path) {
     free(real);
     errno = why;
     return good;
+}
+
+bool file_same(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && same_file(&x, &y);
+}
+
+bool file_is_stream(const char *path, FILE *stream) {
+    struct stat x, y;
+    return stat(path, &x) == 0 && fstat(fileno(stream), &y) == 0 && same_file(&x, &y);
 }
 
 bool file_can_put(const char *path, struct error *e) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Names of the data classes as they stand in an id, in the order that is a diagnosis. */
-static const char *const classes[] = {"exact", "coded", "adv", "rand", "real"};
+static const char *const classes[] = {"exact", "coded", "adv", "rand", "real", "file"};
 #define CLASSES (sizeof classes / sizeof classes[0])
 
 /* The class component of an id ("a/b/kernel/shape/CLASS/...") as an index, and where it starts; CLASSES: none. */
@@ -111,13 +111,15 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
 }
 
 void terminal_table(FILE *out, const struct outcome *all, size_t count) {
-    size_t width = 6;
+    size_t width = 6, shown = CLASSES - 1; /* class file, the last, has a column where there are such cases */
     for (size_t i = 0; i < count; ++i) {
+        size_t start;
         const size_t n = all[i].skipped ? 0 : strlen(all[i].about);
         width = n > width ? n : width;
+        shown = class_of(all[i].id, &start) == CLASSES - 1 ? CLASSES : shown;
     }
     fprintf(out, "%-*s", (int)width, "kernel");
-    for (size_t c = 0; c < CLASSES; ++c) {
+    for (size_t c = 0; c < shown; ++c) {
         fprintf(out, " %9s", classes[c]);
     }
     fprintf(out, "\n");
@@ -139,7 +141,7 @@ void terminal_table(FILE *out, const struct outcome *all, size_t count) {
             }
         }
         fprintf(out, "%-*s", (int)width, all[i].about);
-        for (size_t c = 0; c < CLASSES; ++c) {
+        for (size_t c = 0; c < shown; ++c) {
             char cell[48] = "-";
             if (run[c] > 0) {
                 snprintf(cell, sizeof cell, "%zu/%zu", passed[c], run[c]);
@@ -168,7 +170,7 @@ static bool fails_alike(const struct outcome *a, const struct outcome *b) {
 /* How much a red case tells: structured data first (every scale and element of `coded` says where it belongs), then a
  * result of more than one warp's rows and one fragment's tokens, then few cells. Greater is better. */
 static double telling(const struct outcome *o) {
-    static const double class_worth[CLASSES + 1] = {3, 4, 1, 2, 0, 0};
+    static const double class_worth[CLASSES + 1] = {3, 4, 1, 2, 0, 0, 0};
     size_t start = 0, nt = 0, od = 0;
     const size_t c = class_of(o->id, &start);
     const char *shape = strstr(o->id, "/nt");

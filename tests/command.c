@@ -118,44 +118,17 @@ Test(command, results_do_not_depend_on_threads) {
 
 /* ---- a temporary folder ---- */
 
-static char *in_folder; /* its path */
-
-static void make_folder(void) {
-    static char path[] = "/tmp/warpproof-command-XXXXXX";
-    in_folder = mkdtemp(path);
-    cr_assert(in_folder != NULL, "no temporary folder");
-}
-
-static void remove_folder(void) {
-    char *command = must_format("rm -rf -- %s", in_folder);
-    cr_expect(system(command) == 0, "%s is still there", in_folder);
-    free(command);
-}
-
 static void put(const char *name, const char *text) {
-    char *path = must_format("%s/%s", in_folder, name);
-    FILE *f = fopen(path, "w");
-    cr_assert(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
-    free(path);
+    put_file(name, text, strlen(text));
 }
 
 static void expect_text(const char *name, const char *want) {
-    char *path = must_format("%s/%s", in_folder, name), got[64] = "";
+    char *path = must_format("%s/%s", run_folder, name), got[64] = "";
     const int fd = open(path, O_RDONLY);
     cr_expect(fd >= 0 && read(fd, got, sizeof got - 1) >= 0 && strcmp(got, want) == 0, "%s holds '%s', want '%s'", path,
               got, want);
     close(fd);
     free(path);
-}
-
-static size_t files_in_folder(void) {
-    char *command = must_format("ls -A %s | wc -l", in_folder);
-    FILE *pipe = popen(command, "r");
-    size_t n = 0;
-    cr_assert(pipe != NULL && fscanf(pipe, "%zu", &n) == 1, "%s", command);
-    pclose(pipe);
-    free(command);
-    return n;
 }
 
 TestSuite(command_files, .init = make_folder, .fini = remove_folder);
@@ -164,10 +137,10 @@ TestSuite(command_files, .init = make_folder, .fini = remove_folder);
 
 Test(command_files, json_that_cannot_be_written_is_exit_2) {
     expect_result(run_command(ONE_CASE " --json /nonexistent-folder/x"), 2, "/nonexistent-folder/x: cannot write");
-    expect_result(run_command("run tests/foreign/iota.yaml --json %s", in_folder), 2, "cannot write: Is a directory");
+    expect_result(run_command("run tests/foreign/iota.yaml --json %s", run_folder), 2, "cannot write: Is a directory");
     put("x", "old");
     run_before = "ulimit -f 0;";
-    expect_result(run_command(ONE_CASE " --json %s/x", in_folder), 2, "x: cannot write: File too large");
+    expect_result(run_command(ONE_CASE " --json %s/x", run_folder), 2, "x: cannot write: File too large");
     expect_text("x", "old");
     cr_expect(files_in_folder() == 1, "a temporary was left behind");
 }
@@ -175,7 +148,7 @@ Test(command_files, json_that_cannot_be_written_is_exit_2) {
 /* Found before anything runs, so that no work is lost: nothing of a run is printed. */
 Test(command_files, json_is_checked_first) {
     put("kept", "old");
-    char *kept = must_format("%s/kept", in_folder);
+    char *kept = must_format("%s/kept", run_folder);
     cr_assert(chmod(kept, 0400) == 0, "no chmod");
     static const char *const commands[] = {"gate", "run tests/foreign/iota.yaml", "run nosuch.yaml"};
     static const char *const says[] = {"cannot write: Is a directory",
@@ -184,7 +157,7 @@ Test(command_files, json_is_checked_first) {
     for (size_t i = 0; i < 3; ++i) {
         static const char *const targets[] = {"", "absent/x", "kept"};
         for (size_t k = 0; k < 3; ++k) {
-            struct result r = run_command("%s --json %s/%s", commands[i], in_folder, targets[k]);
+            struct result r = run_command("%s --json %s/%s", commands[i], run_folder, targets[k]);
             cr_expect(lines(r.text) == 1, "%s has run before it said:\n%s", commands[i], r.text);
             expect_result(r, 2, says[k]);
         }
@@ -200,7 +173,7 @@ Test(command_files, a_source_without_the_project_names_the_variable) {
     cr_assert(realpath(".", here) != NULL, "no current folder");
     char *text = must_format("unset WARPPROOF_ROOT; cp %s %s/copy && cd %s && ./copy run "
                              "%s/gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64; exit;",
-                             command_binary(), in_folder, in_folder, here);
+                             command_binary(), run_folder, run_folder, here);
     run_before = text;
     struct result r = run_command("%s", "");
     cr_expect(strstr(r.text, "quantize_pad40.ptx: No such file") != NULL, "no file is named in:\n%s", r.text);
@@ -226,15 +199,15 @@ Test(command, threads_that_cannot_be_had) {
 
 /* A link of the folder's own to /proc/self/fd/1: what /dev/stdout is. */
 Test(command_files, json_to_where_stdout_goes_already) {
-    char *link = must_format("%s/out", in_folder);
+    char *link = must_format("%s/out", run_folder);
     cr_assert(symlink("/proc/self/fd/1", link) == 0, "no link");
     struct result r = run_command(ONE_CASE " --json %s", link);
     cr_expect(strstr(r.text, "{\"summary\"") != NULL, "no JSON in:\n%s", r.text);
     expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
     static const char *const targets[] = {"out", "file"};
     for (size_t i = 0; i < 2; ++i) {
-        r = run_command(ONE_CASE " --json %s/%s >%s/file; code=$?; cat %s/file; exit $code", in_folder, targets[i],
-                        in_folder, in_folder);
+        r = run_command(ONE_CASE " --json %s/%s >%s/file; code=$?; cat %s/file; exit $code", run_folder, targets[i],
+                        run_folder, run_folder);
         cr_expect(strncmp(r.text, "kernel ", 7) == 0 && strstr(r.text, "{\"summary\"") != NULL,
                   "not both the table and JSON in:\n%s", r.text);
         expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
@@ -247,7 +220,7 @@ Test(command_files, json_to_where_stdout_goes_already) {
 
 Test(command_files, a_signal_leaves_no_json) {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    char *path = must_format("%s/x", in_folder);
+    char *path = must_format("%s/x", run_folder);
     for (size_t i = 0; i < 3; ++i) {
         put("x", "old");
         const pid_t pid = fork();
@@ -276,7 +249,7 @@ Test(command_files, output_that_is_lost_is_exit_2) {
                                            "run --help",  "list --help",  "inspect --help",
                                            "list plants", "list oracles", "inspect %s/model.gguf"};
     static const char empty_model[] = "GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    char *path = must_format("%s/model.gguf", in_folder);
+    char *path = must_format("%s/model.gguf", run_folder);
     FILE *f = fopen(path, "w");
     cr_assert(f != NULL && fwrite(empty_model, 1, 24, f) == 24 && fclose(f) == 0, "no model");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
@@ -292,18 +265,18 @@ Test(command_files, output_that_is_lost_is_exit_2) {
         free(command);
     }
     run_before = "ulimit -f 0;";
-    expect_result(run_command("list formats >%s/out", in_folder), 2,
+    expect_result(run_command("list formats >%s/out", run_folder), 2,
                   "warpproof: cannot write the output: File too large\n");
     free(path);
 }
 
 /* The JSON file gets the number of a stream that is closed; what is printed must not end up in there. */
 Test(command_files, closed_streams_do_not_spoil_files) {
-    expect_result(run_command(ONE_CASE " --stats --json %s/x >&- 2>&-", in_folder), 2, "");
-    expect_result(run_command(ONE_CASE " --stats --json %s/y >&- 2>&- <&-", in_folder), 2, "");
+    expect_result(run_command(ONE_CASE " --stats --json %s/x >&- 2>&-", run_folder), 2, "");
+    expect_result(run_command(ONE_CASE " --stats --json %s/y >&- 2>&- <&-", run_folder), 2, "");
     static const char *const names[] = {"x", "y"};
     for (size_t i = 0; i < 2; ++i) {
-        char *path = must_format("%s/%s", in_folder, names[i]);
+        char *path = must_format("%s/%s", run_folder, names[i]);
         FILE *f = fopen(path, "r");
         char line[64] = "";
         cr_expect(f != NULL && fgets(line, sizeof line, f) != NULL && strncmp(line, "{\"case\"", 7) == 0, "%s: %s",
@@ -326,17 +299,17 @@ static void make_root(void) {
     char here[PATH_MAX];
     cr_assert(realpath(".", here) != NULL, "no current folder");
     for (size_t i = 0; i < 4; ++i) {
-        char *path = must_format("%s/%s", in_folder, own[i]);
+        char *path = must_format("%s/%s", run_folder, own[i]);
         cr_assert(mkdir(path, 0700) == 0, "cannot make %s", path);
         free(path);
     }
     for (size_t i = 0; i < 3; ++i) {
-        char *target = must_format("%s/%s", here, linked[i]), *path = must_format("%s/%s", in_folder, linked[i]);
+        char *target = must_format("%s/%s", here, linked[i]), *path = must_format("%s/%s", run_folder, linked[i]);
         cr_assert(symlink(target, path) == 0, "cannot make %s", path);
         free(target);
         free(path);
     }
-    run_before = must_format("WARPPROOF_ROOT=%s", in_folder);
+    run_before = must_format("WARPPROOF_ROOT=%s", run_folder);
 }
 
 static void remove_root(void) {
@@ -403,7 +376,7 @@ Test(command_root, an_unreadable_model_spares_other_cases) {
     r = run_command("list cases quantize_pad40");
     cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
     expect_result(r, 0, "f32/pad40/quantize_pad40/");
-    char *full = must_format("%s/%s", in_folder, path);
+    char *full = must_format("%s/%s", run_folder, path);
     cr_assert(unlink(full) == 0, "no model to remove");
     expect_result(run_command("gate gemma"), 3, "`make models` brings it"); /* an absent one is no error */
     free(full);

@@ -42,3 +42,34 @@ void expect_result(struct result r, int code, const char *text) {
               r.text);
     free(r.text);
 }
+
+char *run_folder;
+
+void make_folder(void) {
+    static char path[] = "/tmp/warpproof-command-XXXXXX";
+    run_folder = mkdtemp(path);
+    cr_assert(run_folder != NULL, "no temporary folder");
+}
+
+void remove_folder(void) {
+    char *command = must_format("rm -rf -- %s", run_folder);
+    cr_expect(system(command) == 0, "%s is still there", run_folder);
+    free(command);
+}
+
+void put_file(const char *name, const void *bytes, size_t size) {
+    char *path = must_format("%s/%s", run_folder, name);
+    FILE *f = fopen(path, "wb");
+    cr_assert(f != NULL && fwrite(bytes, 1, size, f) == size && fclose(f) == 0, "cannot write %s", path);
+    free(path);
+}
+
+size_t files_in_folder(void) {
+    char *command = must_format("ls -A %s | wc -l", run_folder);
+    FILE *pipe = popen(command, "r");
+    size_t n = 0;
+    cr_assert(pipe != NULL && fscanf(pipe, "%zu", &n) == 1, "%s", command);
+    pclose(pipe);
+    free(command);
+    return n;
+}

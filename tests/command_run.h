@@ -2,6 +2,8 @@
 #ifndef TESTS_COMMAND_RUN_H
 #define TESTS_COMMAND_RUN_H
 
+#include <stddef.h>
+
 struct result {
     int code;   /* exit code, or 1000 + signal */
     char *text; /* stdout and stderr together; the caller frees it */
@@ -17,5 +19,12 @@ struct result run_command(const char *format, ...) __attribute__((format(printf,
 
 /* Expects an exit code and a text somewhere in the output, and frees it. */
 void expect_result(struct result r, int code, const char *text);
+
+/* A temporary folder, for .init and .fini of a suite. */
+extern char *run_folder; /* its path */
+void make_folder(void);
+void remove_folder(void);
+void put_file(const char *name, const void *bytes, size_t size); /* in it */
+size_t files_in_folder(void);
 
 #endif

@@ -69,7 +69,7 @@ static void clean(void) {
                            .has_coverage = true};
     contract = contract_named("q4_k_pad40_two_term");
     expected[1] = (const uint8_t *)want;
-    evidence = (struct evidence){&l, &trace, contract, &operands, expected, POISON, true};
+    evidence = (struct evidence){&l, &trace, contract, &operands, expected, POISON, true, SIZE_MAX, NULL};
 }
 
 /* Expects exactly one finding of that verdict whose summary or lines hold the text. */
@@ -328,4 +328,37 @@ Test(oracles, guard_gives_the_size_of_shared_memory) {
     }
     findings_free(&findings);
     ptx_free(m);
+}
+
+/* The contract and the launch file's bytes for the same result: where they part, nobody is right, and it is said whose
+ * bits the kernel has. */
+Test(oracles, parity_refuses_two_answers) {
+    static float file[CELLS];
+    clean();
+    memcpy(file, want, sizeof file);
+    evidence.result = 1;
+    evidence.recorded = (const uint8_t *)file;
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_CLEAN, "red on two answers that agree");
+    got[OD + 3] = 7;
+    expect(&oracle_parity, VERDICT_DIFFERS, "token 1, row 3");
+    findings_free(&findings);
+    clean();
+    evidence.result = 1;
+    evidence.recorded = (const uint8_t *)file;
+    file[OD + 3] = -want[OD + 3];
+    expect(&oracle_parity, VERDICT_INPUT, "disagree in 1 of ");
+    findings_free(&findings);
+    expect(&oracle_parity, VERDICT_INPUT, "has the contract's bits in every cell");
+    findings_free(&findings);
+    got[OD + 3] = file[OD + 3];
+    expect(&oracle_parity, VERDICT_INPUT, "has the file's bits in every cell");
+    cr_assert(strstr(findings.items[0].suspects, "another contract or split"), "suspects %s",
+              findings.items[0].suspects);
+    findings_free(&findings);
+    got[0] = 9;
+    expect(&oracle_parity, VERDICT_INPUT, "has the contract's bits in ");
+    findings_free(&findings);
+    evidence.result = 0; /* the bytes are another buffer's */
+    expect(&oracle_parity, VERDICT_DIFFERS, "token 0, row 0");
+    findings_free(&findings);
 }

@@ -357,11 +357,27 @@ Test(report, table_counts_by_class_and_names_skips) {
     char *text = slurp(f);
     cr_expect(strstr(text, "       1/2         -") != NULL, "one of two exact cases passed:\n%s", text);
     cr_expect(strstr(text, "SKIPPED real: no model\n") != NULL, "the skip is not named:\n%s", text);
+    cr_expect(strstr(text, " file") == NULL, "a column for class file without such a case:\n%s", text);
     const char *last = "1 passed, 1 failed, 1 skipped\n";
     cr_expect(strcmp(text + strlen(text) - strlen(last), last) == 0, "last line:\n%s", text);
     free(text);
     fclose(f);
     for (int i = 0; i < 3; ++i) {
+        outcome_free(&o[i]);
+    }
+}
+
+Test(report, raw_files_have_a_column_where_there_are_some) {
+    struct outcome o[2] = {outcome_of("q/p/k/nt1/exact/s1", VERDICT_PASS),
+                           outcome_of("q/p/k/nt2/file/dump", VERDICT_PASS)};
+    FILE *f = tmpfile();
+    terminal_table(f, o, 2);
+    char *text = slurp(f);
+    cr_expect(strstr(text, "      real      file\n") != NULL, "no column:\n%s", text);
+    cr_expect(strstr(text, "         -       1/1\n") != NULL, "no count:\n%s", text);
+    free(text);
+    fclose(f);
+    for (int i = 0; i < 2; ++i) {
         outcome_free(&o[i]);
     }
 }

@@ -65,8 +65,8 @@ void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const 
     for (size_t i = 0; i < id / 256; i++) {
         struct block b = block_at(kind, weight_row, activation_row, i);
         for (int l = 0; l < LANES; l++)
-            independent_add_product(sum, b.d, b.da, b.lane[l]);
+            independent_wide_add_product(sum, b.d, b.da, b.lane[l]);
         if (kind == CPU_Q4_K)
-            independent_add_product(sum, b.dmin, b.da, -b.minima);
+            independent_wide_add_product(sum, b.dmin, b.da, -b.minima);
     }
 }

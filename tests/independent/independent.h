@@ -130,8 +130,7 @@ void independent_pad40_t(const uint32_t *x, size_t nt, size_t id, uint8_t *buffe
 
 /* What the quantisers do not do, unless a test wants a fault: all false is the format. */
 struct q8_1_rules {
-    bool ties_to_even; /* q8_K: away from zero */
-    bool keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
+    bool ties_to_even, keeps_subnormals, divides_exactly, sums_in_order, holds_codes, scale_of_amax, sum_of_values;
 };
 /* rcp.approx.ftz of sm_90. table: the measured table unpacked, 2^21 bytes; NULL: correctly rounded. */
 uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x);
@@ -140,15 +139,30 @@ void independent_q8_1_cuda(const struct q8_1_rules *r, const uint8_t *table, con
 enum q8_1_mmq_kind { Q8_1_MMQ_D4, Q8_1_MMQ_DS4, Q8_1_MMQ_D2S6 };
 void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, const uint8_t *table,
                           const uint32_t x[128], uint8_t block[144]);
-void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]);
 
-/* ---- two_term.c ---- */
+/* ---- integers.c ---- */
 
-/* One cell of contract q4_k_pad40_two_term: bits of the f32 result of a weight row and an activation row of depth id.
- */
-uint32_t independent_two_term(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+struct integers { /* of one value of a block, and its floating-point fields as bits of binary16; 0 where it has none */
+    int code, scale, min;
+    uint32_t d, dmin; /* a minimum that stands beside d itself (q4_1, q5_1) is -dmin, and min is 1 */
+};
+struct integer_format {
+    const char *name; /* ggml's */
+    unsigned values, bytes, sub_values;
+    struct integers (*read)(const uint8_t *block, unsigned e);
+};
+/* q4_0 q4_1 q5_0 q5_1 q8_0 q4_K q5_K q6_K; NULL for any other. */
+const struct integer_format *independent_integers_of(const char *format);
+
+/* ---- pad40_cell.c ---- */
+
+enum fold { ONE_TERM, TWO_TERM, RANK_1 };
+/* One cell of a contract over pad40: bits of the f32 result of a weight row and a row of pad40 blocks, depth id. */
+uint32_t independent_pad40_cell(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
+                                const uint8_t *activation_row, size_t id);
 /* The same cell without any rounding, in units of 2^-48; all operands MUST be finite. */
-s128 independent_two_term_exact(const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
+                             const uint8_t *activation_row, size_t id);
 
 /* ---- soft.c: f32 on exact sums ---- */
 
@@ -157,9 +171,9 @@ enum { WIDE_WORDS = 24, WIDE_BELOW_ONE = 384 };
 struct wide {
     uint32_t plus[WIDE_WORDS], minus[WIDE_WORDS];
 };
-void independent_add(struct wide *sum, bool negative, u128 mantissa, int exponent);
+void independent_wide_add(struct wide *sum, bool negative, u128 mantissa, int exponent);
 /* sum += a * b * n; a, b: bits of finite f32. */
-void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
+void independent_wide_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
 double independent_wide_value(const struct wide *sum); /* within 2^-52 of itself */
 
 /* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b) out, ties to even; NaN is 0x7fffffff. With

@@ -96,10 +96,10 @@ void independent_mmq_exact(enum mmq_kind kind, const uint8_t *weight_row, const 
         uint32_t d = independent_widened(u16_at(c.weight + (kind == MMQ_Q6_K_D4 ? 208 : 0)));
         if (kind == MMQ_Q4_K_DS4) {
             uint32_t da = independent_widened(u16_at(c.scales)), stored = independent_widened(u16_at(c.scales + 2));
-            independent_add_product(sum, d, da, c.scale * c.dot);
-            independent_add_product(sum, negated(independent_widened(u16_at(c.weight + 2))), stored, c.min);
+            independent_wide_add_product(sum, d, da, c.scale * c.dot);
+            independent_wide_add_product(sum, negated(independent_widened(u16_at(c.weight + 2))), stored, c.min);
         } else {
-            independent_add_product(sum, d, u32_at(c.scales), c.dot);
+            independent_wide_add_product(sum, d, u32_at(c.scales), c.dot);
         }
     }
 }

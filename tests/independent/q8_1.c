@@ -1,4 +1,4 @@
-/* The quantisers of q8_1, q8_1_mmq and q8_K on exact integers: quotients by long division, products whole, sums on a
+/* The quantisers of q8_1 and q8_1_mmq on exact integers: quotients by long division, products whole, sums on a
  * common exponent, every lane of a warp simulated. Floats are bits throughout. */
 #include "independent.h"
 #include <string.h>
@@ -19,6 +19,14 @@ static uint32_t signed_infinity(bool negative) {
 static uint32_t flush(const struct q8_1_rules *r, uint32_t x) {
     bool subnormal = x / 0x800000 % 256 == 0;
     return subnormal && !r->keeps_subnormals ? x & 0x80000000 : x;
+}
+
+/* +-(mantissa * 2^exponent) rounded. With .ftz, what is below 2^-126 once it is rounded to 24 bits, as if exponents had
+ * no end, is a zero: looked at 2^100 higher up, where nothing is subnormal. */
+static uint32_t rounded(const struct q8_1_rules *r, bool negative, u128 mantissa, int exponent, bool more) {
+    bool tiny = exponent < -60 && independent_round(&binary32, false, mantissa, exponent + 100, more) < 0x32800000;
+    return tiny && !r->keeps_subnormals ? (uint32_t)negative << 31
+                                        : independent_round(&binary32, negative, mantissa, exponent, more);
 }
 
 static uint32_t times(const struct q8_1_rules *r, uint32_t x, uint32_t y) {
@@ -92,7 +100,7 @@ uint32_t independent_rcp_approx(const uint8_t *table, uint32_t x) {
         byte /= 4;
     inverse = byte % 4 == 0 ? inverse - 1 : byte % 4 == 2 ? inverse + 1 : inverse;
     struct parts q = parts_of(inverse);
-    return flush(&ftz, independent_round(&binary32, p.negative, q.mantissa, q.exponent - (p.exponent + 23), false));
+    return rounded(&ftz, p.negative, q.mantissa, q.exponent - (p.exponent + 23), false);
 }
 
 /* a / b as div.approx.ftz, or, where the rule says so, as IEEE 754 has it. */
@@ -216,31 +224,5 @@ void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, c
             lane[l] = plus(r, plus(r, plus(r, v[0], v[1]), v[2]), v[3]);
         }
         store_half(block + (kind == Q8_1_MMQ_DS4 ? 4 * i + 2 : 4 + 2 * i), butterflies(r, lane, sum_values / 4));
-    }
-}
-
-void independent_q8_k(const struct q8_1_rules *r, const uint32_t x[256], uint8_t block[292]) {
-    struct q8_1_rules kept = {.keeps_subnormals = true};
-    uint32_t most = largest(x, 256), max = 0, d = 0;
-    for (int k = 255; k >= 0; k--)
-        max = x[k] % 0x80000000 == most ? x[k] : max;
-    memset(block, 0, 292);
-    if (most == NAN_BITS || !most)
-        return;
-    uint32_t inverse = quotient(0xc2fe0000, max);
-    d = r->scale_of_amax ? quotient(max ^ 0x80000000, 0x42fe0000) : quotient(0x3f800000, inverse);
-    for (int b = 0; b < 4; b++)
-        block[b] = (uint8_t)(d >> 8 * b & 255);
-    for (int i = 0; i < 16; i++) {
-        int sum = 0;
-        for (int k = 16 * i; k < 16 * i + 16; k++) {
-            uint32_t v = times(&kept, x[k], inverse);
-            int64_t q = parts_of(v).kind == FINITE ? nearest(v, !r->ties_to_even) : 0;
-            q = q > 127 ? 127 : q;
-            block[4 + k] = (uint8_t)((q + 256) % 256);
-            sum += (int)q;
-        }
-        block[260 + 2 * i] = (uint8_t)((sum + 65536) % 256);
-        block[261 + 2 * i] = (uint8_t)((sum + 65536) / 256 % 256);
     }
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The mantissa, moved to its place, goes into the words it touches, and the carry as far as it runs. */
-void independent_add(struct wide *sum, bool negative, u128 mantissa, int exponent) {
+void independent_wide_add(struct wide *sum, bool negative, u128 mantissa, int exponent) {
     uint32_t *words = negative ? sum->minus : sum->plus;
     const int place = exponent + WIDE_BELOW_ONE;
     uint64_t carry = 0;
@@ -104,8 +104,8 @@ uint32_t independent_fma(uint32_t a, uint32_t b, uint32_t c, bool flush) {
     if (infinite || z.kind == INFINITE)
         return negated_if(infinite ? negative : z.negative, INFINITY_BITS);
     struct wide sum = {0};
-    independent_add(&sum, negative, (u128)x.mantissa * y.mantissa, x.exponent + y.exponent);
-    independent_add(&sum, z.negative, z.mantissa, z.exponent);
+    independent_wide_add(&sum, negative, (u128)x.mantissa * y.mantissa, x.exponent + y.exponent);
+    independent_wide_add(&sum, z.negative, z.mantissa, z.exponent);
     if (is_zero(&sum)) /* zeros of one sign keep it; else, and where numbers cancel, +0 */
         return negated_if(negative && z.negative, 0);
     return rounded(&sum, flush);
@@ -139,8 +139,8 @@ uint32_t independent_half_times(uint32_t half, unsigned n) {
                               : independent_round(&binary16, p.negative, (u128)p.mantissa * n, p.exponent, false);
 }
 
-void independent_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n) {
+void independent_wide_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n) {
     struct parts x = operand(a, false), y = operand(b, false);
     u128 mantissa = (u128)x.mantissa * y.mantissa * (u128)(n < 0 ? -n : n);
-    independent_add(sum, (x.negative != y.negative) != (n < 0), mantissa, x.exponent + y.exponent);
+    independent_wide_add(sum, (x.negative != y.negative) != (n < 0), mantissa, x.exponent + y.exponent);
 }

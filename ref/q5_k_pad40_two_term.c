@@ -1,0 +1,56 @@
+/* Contract q5_k_pad40_two_term: result (nt, od) = activation (nt, id) pad40 times weight (od, id) q5_K, transposed.
+ *
+ *  Order:      chunks of 32 ascending in k; two additions per chunk, dot term first; s starts at +0
+ *  Products:   s = fma(rn(da * ds), (float)dot, s); s = fma(rn(da * dm), (float)sum, s)
+ *              with ds = rn(d * sc), dm = -rn(dmin * m), both exact
+ *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
+ *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
+ *  Matches:    as described for the word-stage kernel of the minfer campaign (step document 08); none here yet
+ *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
+ *              e_j the rounding of da * ds (da * dm), u = 2^-24; derived in pad40_gemm.c
+ *
+ * dot = sum over the chunk of code (0 .. 31) * q, exact; sum = the sum stored in the activation block, which MUST be in
+ * -4096 .. 4064 (kernels stage it as int16); da, d, dmin widened from binary16. */
+#include "contract.h"
+#include "pad40_gemm.h"
+
+extern const struct block_format format_q5_k;
+
+static void weight(const struct contract_operands *op, size_t row, size_t k, size_t values, struct gemm_part *out) {
+    pad40_weight(&format_q5_k, op, row, k, values, out);
+}
+
+static void activation(const struct contract_operands *op, size_t token, size_t k, size_t values,
+                       struct gemm_part *out) {
+    pad40_activation(1, op, token, k, values, out);
+}
+
+static const struct gemm gemm = {
+    .dot_values = 32,
+    .state = 1,
+    .weight = weight,
+    .activation = activation,
+    .fold = pad40_two_term,
+    .truth = pad40_two_term_truth,
+};
+
+static void evaluate(const struct contract_operands *op, void *result) {
+    gemm_evaluate(&gemm, op, result);
+}
+
+static void truth(const struct contract_operands *op, double *value, double *bound) {
+    pad40_truth(&gemm, 2, op, value, bound);
+}
+
+const struct contract contract_q5_k_pad40_two_term = {
+    .name = "q5_k_pad40_two_term",
+    .weight = "q5_K",
+    .activation = "pad40",
+    .result = "f32",
+    .depth_multiple = 256,
+    .evaluate = evaluate,
+    .truth = truth,
+    .decode = gemm_decode,
+    .cells = gemm_cells,
+    .result_bytes = gemm_result_bytes,
+};

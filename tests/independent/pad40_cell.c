@@ -1,0 +1,126 @@
+/* The contracts over pad40 in fixed point. Every finite operand is a whole multiple of 2^-24, so every product and
+ * every sum is a whole multiple of 2^-48 and fits 128 bits: roundings are done on integers, and no floating point is
+ * used at all. */
+#include "independent.h"
+
+struct number {
+    enum kind kind;
+    s128 units; /* of a finite number; an infinity has its sign here as +1 or -1 */
+};
+
+static const struct number NAN_NUMBER = {.kind = NOT_A_NUMBER};
+
+static int sign_of(s128 x) {
+    return (x > 0) - (x < 0);
+}
+
+static struct number half_of(uint32_t bits) {
+    struct parts p = independent_parts(&binary16, bits);
+    if (p.kind != FINITE)
+        return (struct number){.kind = p.kind, .units = p.negative ? -1 : 1};
+    s128 units = (s128)p.mantissa << (p.exponent + 24);
+    return (struct number){.units = p.negative ? -units : units};
+}
+
+static struct number times(struct number a, struct number b) {
+    if (a.kind == NOT_A_NUMBER || b.kind == NOT_A_NUMBER)
+        return NAN_NUMBER;
+    if (a.kind == FINITE && b.kind == FINITE)
+        return (struct number){.units = a.units * b.units};
+    int sign = sign_of(a.units) * sign_of(b.units);
+    return sign ? (struct number){.kind = INFINITE, .units = sign} : NAN_NUMBER;
+}
+
+static struct number plus(struct number a, struct number b) {
+    if (a.kind == NOT_A_NUMBER || b.kind == NOT_A_NUMBER)
+        return NAN_NUMBER;
+    if (a.kind == INFINITE && b.kind == INFINITE)
+        return a.units == b.units ? a : NAN_NUMBER;
+    if (a.kind == INFINITE || b.kind == INFINITE)
+        return a.kind == INFINITE ? a : b;
+    return (struct number){.units = a.units + b.units};
+}
+
+/* A finite number to 24 significant bits, nearest, ties to even. The range of f32 holds all that can come up here. */
+static struct number rounded(struct number x) {
+    if (x.kind != FINITE)
+        return x;
+    u128 magnitude = (u128)(x.units < 0 ? -x.units : x.units);
+    int dropped = 0;
+    while (magnitude >> dropped >= (u128)1 << 24)
+        dropped++;
+    u128 step = (u128)1 << dropped, whole = magnitude / step, fallen = magnitude % step;
+    if (2 * fallen > step || (2 * fallen == step && whole % 2 == 1))
+        whole++;
+    s128 units = (s128)(whole * step);
+    return (struct number){.units = x.units < 0 ? -units : units};
+}
+
+static struct number whole(s128 n) {
+    return (struct number){.units = n};
+}
+
+static struct number negated(struct number x) {
+    x.units = -x.units;
+    return x;
+}
+
+/* What dot i of a cell is made of; a dot is one sub-block of the weight. */
+struct operands {
+    struct number da, d, dmin;
+    int scale, min, dot, sum;
+};
+
+static struct operands operands_of(const struct integer_format *f, const uint8_t *weight_row,
+                                   const uint8_t *activation_row, size_t i) {
+    struct operands o = {.sum = 0};
+    for (size_t k = i * f->sub_values; k < (i + 1) * f->sub_values; k++) {
+        struct integers v = f->read(weight_row + k / f->values * f->bytes, (unsigned)(k % f->values));
+        const uint8_t *a = activation_row + k / 32 * 40;
+        int q = a[4 + k % 32] < 128 ? a[4 + k % 32] : a[4 + k % 32] - 256;
+        int64_t sum = 0;
+        for (int b = 3; b >= 0; b--)
+            sum = sum * 256 + a[36 + b];
+        o.da = half_of(a[0] + 256u * a[1]);
+        o.d = half_of(v.d);
+        o.dmin = half_of(v.dmin);
+        o.scale = v.scale;
+        o.min = v.min;
+        o.dot += v.code * q;
+        o.sum = (int)(sum < ((int64_t)1 << 31) ? sum : sum - ((int64_t)1 << 32));
+    }
+    return o;
+}
+
+uint32_t independent_pad40_cell(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
+                                const uint8_t *activation_row, size_t id) {
+    struct number s = whole(0);
+    for (size_t i = 0; i < id / f->sub_values; i++) {
+        struct operands o = operands_of(f, weight_row, activation_row, i);
+        struct number ds = rounded(times(o.d, whole(o.scale)));
+        struct number dm = negated(rounded(times(o.dmin, whole(o.min))));
+        s = rounded(plus(times(rounded(times(o.da, ds)), whole(o.dot)), s));
+        if (fold == TWO_TERM)
+            s = rounded(plus(times(rounded(times(o.da, dm)), whole(o.sum)), s));
+        else if (fold == RANK_1)
+            s = rounded(plus(times(rounded(times(o.da, whole(o.sum))), dm), s));
+    }
+    if (s.kind == NOT_A_NUMBER)
+        return 0x7fffffff;
+    bool negative = s.units < 0; /* a sum that starts at +0 never becomes -0 under rounding to nearest */
+    if (s.kind == INFINITE)
+        return negative ? 0xff800000 : 0x7f800000;
+    return independent_round(&binary32, negative, (u128)(negative ? -s.units : s.units), -48, false);
+}
+
+s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
+                             const uint8_t *activation_row, size_t id) {
+    s128 s = 0;
+    for (size_t i = 0; i < id / f->sub_values; i++) {
+        struct operands o = operands_of(f, weight_row, activation_row, i);
+        s += o.da.units * o.d.units * o.scale * o.dot;
+        if (fold != ONE_TERM)
+            s -= o.da.units * o.dmin.units * o.min * o.sum;
+    }
+    return s;
+}
