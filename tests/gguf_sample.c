@@ -14,7 +14,7 @@ void put(struct bytes *b, const void *p, size_t n) {
 
 void put_number(struct bytes *b, uint64_t v, size_t n) {
     for (size_t i = 0; i < n; i++)
-        put(b, &(uint8_t){(uint8_t)(v >> 8 * i)}, 1);
+        put(b, &(uint8_t){(uint8_t)(i < 8 ? v >> 8 * i : 0)}, 1);
 }
 
 void put_string(struct bytes *b, const char *s) {
