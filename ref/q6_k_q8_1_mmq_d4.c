@@ -6,7 +6,7 @@
  *  Rounding:   nearest even, f32 throughout     Denormals: flushed, operands (da) and results (ftz.h)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
- *  Matches:    llama.cpp's mul_mat_q of q6_K, ggml d99724f2 on sm_90
+ *  Matches:    llama.cpp's mul_mat_q of q6_K, ggml 0.20.0 and 0.25.3 on an H200: fixtures/golden/llama_mmq
  *  Bound:      |result - truth| <= gamma(4 + id/128 + P) * sum|terms| + what is flushed, with P parts; see `truth`
  *
  * da: f32 as stored in the activation; d widened from binary16. */

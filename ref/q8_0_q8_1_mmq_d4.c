@@ -5,17 +5,20 @@
  *  Rounding:   nearest even, f32 throughout     Denormals: flushed, operands (da) and results (ftz.h)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
- *  Matches:    llama.cpp's mul_mat_q of q8_0, ggml d99724f2 (from its source; not measured)
+ *  Matches:    llama.cpp's mul_mat_q of q8_0, ggml 0.20.0 and 0.25.3 on an H200: fixtures/golden/llama_mmq
  *  Bound:      |result - truth| <= gamma(id/32 + 1 + P) * sum|terms| + what is flushed, with P parts; see `truth`
  *
  * dot = sum over the chunk of the products of quants, exact (at most 2^19); da: f32 as stored in the activation; d
- * widened from binary16. Depth in whole iterations of 256 values: the kernel pads the rest, and so must its caller. */
+ * widened from binary16. The kernel walks whole iterations of 256 values, and meets what lies past the row's end with
+ * zeros of the activation: nothing is added to a finite sum but that -0 becomes +0, which is not modelled; and where an
+ * infinite or NaN scale lies there, NaN. */
 #include "format.h"
 #include "ftz.h"
 #include "mmq.h"
+#include "q8_1_mmq.h"
 #include <math.h>
 
-enum { CHUNK = 32, BYTES = 34, ITERATION = 256 };
+enum { CHUNK = 32, BYTES = 34 };
 
 extern const struct block_format format_q8_0;
 
@@ -84,7 +87,7 @@ const struct contract contract_q8_0_q8_1_mmq_d4 = {
     .weight = "q8_0",
     .activation = "q8_1_mmq_d4",
     .result = "f32",
-    .depth_multiple = ITERATION,
+    .depth_multiple = Q8_1_MMQ_VALUES,
     .splits = true,
     .evaluate = evaluate,
     .truth = truth,
