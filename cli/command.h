@@ -35,6 +35,10 @@ void flush_output(void);
  * not get to where it should: a report that is lost is no pass. */
 int close_output(int code);
 
+/* From now on a mapped file that gets shorter under the program's hands (SIGBUS) ends it with a message and EXIT_INPUT.
+ */
+void refuse_shortened_files(void);
+
 /* The project's folder, which holds gpu/kernels and fixtures: $WARPPROOF_ROOT, else the parent of the folder that the
  * binary is in, else the current folder. Free with free(); NULL with the reason in e. */
 char *project_root(struct error *e);

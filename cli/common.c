@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,20 @@
 int usage_error(const char *command, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "warpproof %s: ", command);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
+    char *text;
+    const int length = vasprintf(&text, format, args);
     va_end(args);
+    if (length < 0)
+        text = must_strdup("no memory for the message");
+    fprintf(stderr, "warpproof %s: ", command);
+    for (const char *c = text; *c != 0; ++c) { /* what was typed may hold control characters; carets need newlines */
+        if ((unsigned char)*c < 0x20 && *c != '\n')
+            fprintf(stderr, "\\x%02x", (unsigned char)*c);
+        else
+            fputc(*c, stderr);
+    }
+    fputc('\n', stderr);
+    free(text);
     return EXIT_INPUT;
 }
 
@@ -33,6 +44,19 @@ int option_error(const char *command, int argc, char **argv, int result) {
         return usage_error(command, "unknown option '-%c' (see warpproof %s --help)", optopt, command);
     }
     return usage_error(command, "unknown or ambiguous option '%s' (see warpproof %s --help)", typed, command);
+}
+
+static void on_bus_error(int number) {
+    (void)number;
+    static const char text[] = "warpproof: a file was shortened while it was being read\n";
+    const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    _exit(EXIT_INPUT);
+}
+
+void refuse_shortened_files(void) {
+    struct sigaction action = {.sa_handler = on_bus_error};
+    sigaction(SIGBUS, &action, NULL);
 }
 
 static int lost_because; /* errno of the first flush that failed */

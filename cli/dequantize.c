@@ -85,16 +85,21 @@ static int convert_activations(const struct options *o, const struct activation_
 static int dequantize_tensor(const struct options *o) {
     struct error e;
     char shown[256];
-    struct gguf_file *f = gguf_open(o->in, &e);
+    struct gguf_file *f = gguf_open_cut(o->in, &e);
     if (!f)
         return refuse(&e);
     const struct gguf_tensor *t = gguf_tensor_named(f, o->tensor);
     int code;
     printable(shown, sizeof shown, o->tensor, strlen(o->tensor));
-    if (!t)
+    if (!t && f->cut)
+        code = usage_error("dequantize", "%s; tensor '%s' is not in what is left", f->missing.text, shown);
+    else if (!t)
         code = usage_error("dequantize", "%s: there is no tensor '%s' (warpproof inspect lists them)", o->in, shown);
     else if (!t->format)
         code = usage_error("dequantize", "%s: tensor '%s' is %s, which has no decoder", o->in, shown, t->type_name);
+    else if (!t->data)
+        code = usage_error("dequantize", "%s: the file was cut short, the data of tensor '%s' are not there whole",
+                           o->in, shown);
     else
         code = convert_blocks(o, t->format, t->data, t->bytes / t->format->block_bytes);
     gguf_close(f);

@@ -137,9 +137,10 @@ static const char *scale_words(const struct gguf_scan *s, char *out, size_t room
     int at = 0;
     out[0] = 0;
     if (s->scales_nan > 0)
-        at += snprintf(out + at, room - (size_t)at, "; %" PRIu64 " scales NaN", s->scales_nan);
+        at += snprintf(out + at, room - (size_t)at, "; scales: %" PRIu64 " NaN", s->scales_nan);
     if (s->scales_infinite > 0)
-        at += snprintf(out + at, room - (size_t)at, "; %" PRIu64 " scales infinite", s->scales_infinite);
+        at += snprintf(out + at, room - (size_t)at, "%s%" PRIu64 " infinite",
+                       at > 0 ? ", " : "; scales: ", s->scales_infinite);
     if (s->looks_swapped)
         snprintf(out + at, room - (size_t)at, "; scales look byte-swapped: median %.3g, swapped %.3g", s->median,
                  s->swapped_median);
@@ -147,7 +148,7 @@ static const char *scale_words(const struct gguf_scan *s, char *out, size_t room
 }
 
 static bool is_suspicious(const struct gguf_scan *s) {
-    return s->scales_nan > 0 || s->scales_infinite > 0 || s->looks_swapped;
+    return s->scales_nan > 0 || s->scales_infinite > 0 || s->not_finite > 0 || s->looks_swapped;
 }
 
 /* The line of a tensor. scan: NULL when it was not scanned. */
@@ -227,7 +228,7 @@ static void print_totals(const struct survey *s) {
         }
     putchar('\n');
     if (s->suspicious > 0)
-        printf("suspicious scales in %zu of them\n", s->suspicious);
+        printf("suspicious values or scales in %zu of them\n", s->suspicious);
 }
 
 /* What a cut file has and has not, on stderr. */
@@ -238,7 +239,7 @@ static void report_cut(const struct survey *s) {
     if (f->entry_count < f->entries_named || f->tensor_count < f->tensors_named)
         usage_error("inspect", "cut short: %zu of %zu keys and %zu of %zu tensor descriptions are whole, no data",
                     f->entry_count, f->entries_named, f->tensor_count, f->tensors_named);
-    else
+    else if (s->listed > 0)
         usage_error("inspect", "cut short: the data of %zu of the %zu tensors listed are not there whole", s->cut,
                     s->listed);
 }

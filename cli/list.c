@@ -61,8 +61,8 @@ static int list_kernels(const char *root, struct error *e) {
     return code;
 }
 
-static const char *direction(bool quantises) {
-    return quantises ? "both ways" : "dequantise";
+static const char *direction(bool quantises, bool searches) {
+    return !quantises ? "dequantise" : searches ? "both ways, own search" : "both ways";
 }
 
 static int list_formats(void) {
@@ -70,12 +70,12 @@ static int list_formats(void) {
     for (size_t i = 0; block_formats[i] != NULL; ++i) {
         const struct block_format *f = block_formats[i];
         printf("%-14s %-11s %12zu %12zu  %s\n", f->name, "weight", f->block_values, f->block_bytes,
-               direction(f->quantize != NULL));
+               direction(f->quantize != NULL, f->searches));
     }
     for (size_t i = 0; activation_formats[i] != NULL; ++i) {
         const struct activation_format *f = activation_formats[i];
         printf("%-14s %-11s %12zu %12zu  %s%s\n", f->name, "activation", f->block_values, f->block_bytes,
-               direction(f->quantize != NULL), f->get != NULL ? ", own layout" : "");
+               direction(f->quantize != NULL, false), f->get != NULL ? ", own layout" : "");
     }
     return EXIT_PASSED;
 }

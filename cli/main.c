@@ -1,4 +1,5 @@
 /* warpproof: the verification suite's one binary. */
+#include "../ref/printable.h"
 #include "command.h"
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,9 @@ static int dispatch(int argc, char **argv) {
             return commands[i].main(argc - 1, argv + 1);
         }
     }
-    fprintf(stderr, "warpproof: unknown command '%s' (see warpproof --help)\n", argv[1]);
+    char shown[64];
+    fprintf(stderr, "warpproof: unknown command '%s' (see warpproof --help)\n",
+            printable(shown, sizeof shown, argv[1], strlen(argv[1])));
     return EXIT_INPUT;
 }
 
@@ -59,6 +62,7 @@ static void at_exit(void) {
 
 int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write */
+    refuse_shortened_files();
     atexit(at_exit);
     if (argc > 0) {
         started_as = argv[0];

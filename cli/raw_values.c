@@ -99,9 +99,11 @@ int finish_conversion(const char *command, const struct conversion *c, const cha
 }
 
 bool prepare_tables(const char *command) {
-    struct error e;
+    struct error e = {""};
     char *root = project_root(&e);
-    const bool good = !root || load_measured_tables(root, &e);
+    const char *given = getenv("WARPPROOF_ROOT");
+    const bool good =
+        root ? load_measured_tables(root, &e) : !given || !given[0]; /* a root that is named must be one */
     free(root);
     if (!good)
         usage_error(command, "%s", e.text);
@@ -109,8 +111,9 @@ bool prepare_tables(const char *command) {
 }
 
 void say_approximate(const char *command, const char *what) {
-    fprintf(stderr,
-            "warpproof %s: %s is approximate here: its bits need fixtures/golden/rcp_approx_sm90.bin.zz, which is "
-            "not there\n",
-            command, what);
+    fprintf(
+        stderr,
+        "warpproof %s: %s is approximate here: its bits need fixtures/golden/rcp_approx_sm90.bin.zz of the project's "
+        "folder, which is not there (run from that folder, or set WARPPROOF_ROOT to it)\n",
+        command, what);
 }

@@ -51,9 +51,16 @@ struct options {
 struct answer {
     const uint8_t *bytes;
     size_t size;
-    double worst; /* with --truth */
+    struct activation_sums sums; /* of the activation */
+    size_t not_finite;           /* cells of an f32 result */
+    size_t cells, judged;        /* with --truth */
+    double worst;                /* of the judged ones */
     bool approximate;
 };
+
+static bool is_f32(const struct contract *c) {
+    return !strcmp(c->result, "f32");
+}
 
 static int refuse(const struct error *e) {
     return usage_error("reference", "%s", e->text);
@@ -75,8 +82,15 @@ static bool print_json(FILE *to, const struct options *o, const struct answer *a
     json_add(d, m, "bytes", json_number(d, "%zu", a->size));
     json_add_string(d, m, "sha256", sha256);
     json_add(d, m, "approximate", json_number(d, a->approximate ? "true" : "false"));
-    if (o->truth)
-        json_add(d, m, "worst", json_number(d, "%.6g", a->worst));
+    if (a->sums.wrong > 0)
+        json_add(d, m, "wrong_sums", json_number(d, "%zu", a->sums.wrong));
+    if (is_f32(c))
+        json_add(d, m, "not_finite", json_number(d, "%zu", a->not_finite));
+    if (o->truth) {
+        json_add(d, m, "cells", json_number(d, "%zu", a->cells));
+        json_add(d, m, "judged", json_number(d, "%zu", a->judged));
+        json_add(d, m, "worst", a->judged ? json_number(d, "%.6g", a->worst) : json_number(d, "null"));
+    }
     const bool good = json_line(to, d, m) || ferror(to); /* what could not be written is told when stdout is closed */
     fy_document_destroy(d);
     return good;
@@ -92,15 +106,28 @@ static void print_text(FILE *to, const struct options *o, const struct answer *a
     fprintf(to, "id %zu", o->id);
     fprintf(to, o->split ? "  split %s\n" : "\n", o->split);
     fprintf(to, "%s  %zu bytes  sha256 %s\n", printable(shown, sizeof shown, o->out, strlen(o->out)), a->size, sha256);
-    if (o->truth)
+    if (a->not_finite > 0)
+        fprintf(to, "%zu of %zu results are not finite\n", a->not_finite, a->size / sizeof(float));
+    if (!o->truth)
+        return;
+    if (a->judged == 0)
+        fprintf(to, "truth: none of %zu cells could be judged: not finite, or without a bound\n", a->cells);
+    else if (a->judged < a->cells)
+        fprintf(
+            to,
+            "truth: worst |result - truth| is %.6g of the bound; %zu of %zu cells judged, the others are not finite "
+            "or without a bound\n",
+            a->worst, a->judged, a->cells);
+    else
         fprintf(to, "truth: worst |result - truth| is %.6g of the bound\n", a->worst);
 }
 
-/* Every cell within its bound: *worst. Else the exit code after a message. */
-static int hold_to_truth(const struct options *o, const struct contract_operands *view, const uint8_t *result,
-                         double *worst) {
-    const struct truth_gap gap = truth_compare(o->contract, view, result);
-    *worst = gap.worst;
+/* Every cell within its bound: -1. Else the exit code after a message. */
+static int hold_to_truth(const struct options *o, const struct contract_operands *view, struct answer *a) {
+    const struct truth_gap gap = truth_compare(o->contract, view, a->bytes);
+    a->worst = gap.worst;
+    a->judged = gap.judged;
+    a->cells = o->contract->cells(view);
     if (gap.holds)
         return -1;
     if (gap.cell == SIZE_MAX)
@@ -123,6 +150,13 @@ static int finish(const struct options *o, const struct answer *a) {
         return usage_error("reference", "no memory for a line of JSON");
     if (!o->json)
         print_text(to, o, a, sha256);
+    if (a->sums.wrong > 0) {
+        flush_output();
+        usage_error("reference",
+                    "note: %zu blocks of %s store a sum that is not that of their quants, first token %zu, block "
+                    "%zu: %d, not %d; computed as stored",
+                    a->sums.wrong, o->activation, a->sums.token, a->sums.index, a->sums.stored, a->sums.right);
+    }
     if (a->approximate) {
         flush_output();
         say_approximate("reference", o->contract->name);
@@ -136,8 +170,16 @@ static int evaluate(const struct options *o, const struct operands *operands) {
     if (!result)
         return usage_error("reference", "no memory for a result of %zu bytes", operands->result_bytes);
     c->evaluate(&operands->view, result);
-    struct answer a = {result, operands->result_bytes, 0, c->rcp_table && !rcp_approx_measured()};
-    int code = o->truth ? hold_to_truth(o, &operands->view, result, &a.worst) : -1;
+    struct answer a = {.bytes = result,
+                       .size = operands->result_bytes,
+                       .sums = operands->sums,
+                       .approximate = c->rcp_table && !rcp_approx_measured()};
+    for (size_t at = 0; is_f32(c) && at < a.size; at += sizeof(float)) {
+        float cell;
+        memcpy(&cell, result + at, sizeof cell);
+        a.not_finite += !isfinite(cell);
+    }
+    int code = o->truth ? hold_to_truth(o, &operands->view, &a) : -1;
     code = code < 0 ? finish(o, &a) : code;
     free(result);
     return code;
@@ -244,7 +286,7 @@ int reference_main(int argc, char **argv) {
         }
     if (code >= 0)
         return code;
-    if (list && optind == argc) {
+    if (list && argc == 2) {
         list_contracts(stdout);
         return EXIT_PASSED;
     }

@@ -110,13 +110,28 @@ static bool read_part(const struct operands_request *r, const struct file_part *
            (p->file->doc ? yaml_fail(p->file->doc, p->file->node, 0, e, "%s", why.text) : fail(e, "%s", why.text));
 }
 
+/* Contracts take sums of quants; another one that fits 16 bits is arithmetic all the same, and noted. */
+static bool sums_fit(const struct operands_request *r, struct operands *o, struct error *e) {
+    const struct activation_format *f = activation_named(r->contract->activation);
+    if (f)
+        o->sums = activation_check_sums(f, o->activation, r->nt, r->id);
+    struct error why;
+    if (o->sums.outside == 0)
+        return true;
+    fail(&why,
+         "%s: token %zu, block %zu: the stored sum is %d, that of its quants is %d, and a sum of 32 is -4096 .. 4064",
+         r->activation_file.path, o->sums.token, o->sums.index, o->sums.stored, o->sums.right);
+    return r->activation_file.doc ? yaml_fail(r->activation_file.doc, r->activation_file.node, 0, e, "%s", why.text)
+                                  : fail(e, "%s", why.text);
+}
+
 static bool from_files(const struct operands_request *r, struct operands *o, struct error *e) {
     const struct contract *c = r->contract;
     const struct file_part weight = {&r->weight_file, "weight", c->weight, r->od, o->weight_bytes},
                            activation = {&r->activation_file, "activation", c->activation, r->nt, o->activation_bytes},
                            expect = {&r->expect_file, "result", NULL, 0, o->result_bytes};
     return (!c->weight || read_part(r, &weight, o->weight, e)) && read_part(r, &activation, o->activation, e) &&
-           (!expect.file->path || read_part(r, &expect, o->expected, e));
+           (!o->activation || sums_fit(r, o, e)) && (!expect.file->path || read_part(r, &expect, o->expected, e));
 }
 
 bool operands_check_files(const struct operands_request *r, struct error *e) {

@@ -2,6 +2,7 @@
 #ifndef GPU_OPERANDS_H
 #define GPU_OPERANDS_H
 
+#include "../ref/activation.h"
 #include "../ref/contract.h"
 #include "data.h"
 #include "yaml.h"
@@ -11,6 +12,7 @@ struct operands {
     uint8_t *activation; /* (activation_bytes) exact allocation */
     size_t weight_bytes, activation_bytes;
     size_t result_bytes;           /* of the contract's result */
+    struct activation_sums sums;   /* of an activation out of a file */
     uint8_t *expected;             /* (result_bytes) what a file says the result is, NULL: nothing */
     struct contract_operands view; /* the same bytes as the contract takes them */
 };
@@ -46,8 +48,8 @@ bool operands_measure(const struct operands_request *r, struct operands *o, stru
 /* Makes them, or reads them. Weights come from stream 0 of the key and activations from stream 1, so neither depends on
  * the other's size. In class real f32 activations are the strung-together embedding rows, other formats their quantised
  * form. Fails where operands_measure does, on a class without data for a format, on a tensor of another shape or with
- * values that are not finite, and on a file that is no regular file, of another size (the message says which shape or
- * format that size would fit) or of another digest; *o is then empty. */
+ * values that are not finite, on a stored sum that no 32 int8 have, and on a file that is no regular file, of another
+ * size (the message says which shape or format that size would fit) or of another digest; *o is then empty. */
 bool operands_make(const struct operands_request *r, struct operands *o, struct error *e);
 /* DATA_FILE only: sizes as operands_measure, and of the files. Reads none of them. */
 bool operands_check_files(const struct operands_request *r, struct error *e);

@@ -86,6 +86,27 @@ static char *value_text(uint64_t v, unsigned bytes, bool is_f32) {
                   : must_format("0x%0*" PRIx64, (int)bytes * 2, v);
 }
 
+/* A contract of the same formats whose bits the kernel has in every cell; NULL when there is none. */
+static const struct contract *other_contract(const struct evidence *e, size_t buffer) {
+    const struct launch_buffer *b = &e->launch->buffers[buffer];
+    const struct contract *found = NULL;
+    float *result = must_calloc(b->bytes, 1);
+    for (size_t i = 0; contracts[i] != NULL && found == NULL && e->contract != NULL; ++i) {
+        const struct contract *c = contracts[i];
+        const bool same_formats = c != e->contract && c->weight != NULL && e->contract->weight != NULL &&
+                                  strcmp(c->weight, e->contract->weight) == 0 &&
+                                  strcmp(c->activation, e->contract->activation) == 0 &&
+                                  strcmp(c->result, e->contract->result) == 0;
+        if (!same_formats || c->result_bytes(e->operands) != b->bytes) {
+            continue;
+        }
+        c->evaluate(e->operands, result);
+        found = memcmp(result, b->data, b->bytes) == 0 ? c : NULL;
+    }
+    free(result);
+    return found;
+}
+
 static void describe(const struct evidence *e, size_t buffer, const uint8_t *wrong, size_t first,
                      struct findings *out) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
@@ -122,15 +143,21 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
             free(probe);
         }
     }
+    const struct contract *other = matrix && b->is_f32 ? other_contract(e, buffer) : NULL;
+    if (other != NULL)
+        finding_line(f, "other",
+                     "these are the bits of contract %s in every cell   -> another order or grouping of roundings",
+                     other->name);
     if (e->trace->has_coverage) {
         where_writer(&f->where, e->launch, e->trace, &e->trace->coverage[buffer].cells[first].last);
         finding_line(f, "site", "%s  %s   stored by block (%u,%u,%u) warp %u lane %u", where_text(w),
                      w->instruction ? w->instruction : "", w->block[0], w->block[1], w->block[2], w->warp, w->lane);
     }
     f->summary = must_format("%s: want %s, got %s; %s", cell, want, got, p.text);
-    f->suspects = must_strdup(last_place   ? "rounding, fusion or order of summation"
-                              : p.suspects ? p.suspects
-                                           : "layout, index or scale");
+    f->suspects = must_strdup(other != NULL ? "rounding: the kernel follows another contract"
+                              : last_place  ? "rounding, fusion or order of summation"
+                              : p.suspects  ? p.suspects
+                                            : "layout, index or scale");
     free(p.text);
     free(cell);
     free(want);

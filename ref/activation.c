@@ -81,3 +81,29 @@ void activation_dequantize(const struct activation_format *f, const void *buffer
             f->dequantize(block, x + t * id + b * f->block_values);
         }
 }
+
+struct activation_sums activation_check_sums(const struct activation_format *f, const void *buffer, size_t nt,
+                                             size_t id) {
+    struct activation_sums s = {0};
+    for (size_t t = 0; t < nt && f->stored_sum; t++)
+        for (size_t b = 0; b < id / f->block_values; b++) {
+            uint8_t block[ACTIVATION_MOST_BYTES];
+            activation_get(f, buffer, nt, id, t, b, block);
+            const int32_t stored = f->stored_sum(block);
+            int32_t right = 0;
+            for (size_t k = 0; k < f->codes_bytes; k++)
+                right += (int8_t)block[f->codes_at + k];
+            if (stored == right)
+                continue;
+            const bool outside = stored < -4096 || stored > 4064; /* 32 times -128 and 127 */
+            if (s.wrong == 0 || (outside && s.outside == 0)) {
+                s.token = t;
+                s.index = b;
+                s.stored = stored;
+                s.right = right;
+            }
+            s.wrong++;
+            s.outside += outside;
+        }
+    return s;
+}

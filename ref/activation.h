@@ -19,6 +19,8 @@ struct activation_format {
      * values takes the first of its own. Sums are those of d * q, whichever way the format keeps them. Every d MUST be
      * finite and exact in the format's field. */
     void (*pack)(const int8_t *q, const float *d, void *block);
+    /* The one sum of the quants that a block stores and kernels stage in 16 bits; NULL: the format has none such. */
+    int32_t (*stored_sum)(const void *block);
     bool rcp_table; /* its quantiser's bits need the measured reciprocal table (rcp_approx.h) */
 
     /* How the blocks of nt tokens of depth id lie in a buffer. All NULL: (nt, id / block_values) blocks, row-major. */
@@ -40,6 +42,14 @@ void activation_put(const struct activation_format *f, void *buffer, size_t nt, 
                     const void *block);
 /* buffer (activation_bytes) = x (nt, id) quantised; what belongs to no value (padding tokens) is zero. */
 void activation_quantize(const struct activation_format *f, const float *x, size_t nt, size_t id, void *buffer);
+/* Stored sums of a buffer that are not those of its quants, as a program's own quantiser may have left them. */
+struct activation_sums {
+    size_t wrong, outside; /* how many are not the sum of their quants; of them, not even a sum of 32 int8 */
+    size_t token, index;   /* of the first that is outside, else of the first that is wrong */
+    int32_t stored, right;
+};
+struct activation_sums activation_check_sums(const struct activation_format *f, const void *buffer, size_t nt,
+                                             size_t id);
 /* x (nt, id) = the values of a buffer. */
 void activation_dequantize(const struct activation_format *f, const void *buffer, size_t nt, size_t id, float *x);
 

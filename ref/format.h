@@ -4,6 +4,7 @@
 #ifndef REF_FORMAT_H
 #define REF_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct block_format {
     void (*dequantize)(const void *block, float *out);
     /* block = a quantised form of in[0 .. block_values-1]; NULL where the format has no quantiser. */
     void (*quantize)(const float *in, void *block);
+    bool searches; /* the quantiser is a search of our own: other bytes than ggml's, no larger error over a tensor */
 
     /* The view as integers; sub_values is 0 and all of this is absent where a format has none (f32, f16, bf16, and the
      * iq formats that are only dequantised). */

@@ -87,6 +87,7 @@ const struct block_format format_iq4_nl = {
     .d = {offsetof(struct block_iq4_nl, d), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .searches = true,
     .sub_values = VALUES,
     .code_least = -127,
     .code_count = IQ4_CODES,

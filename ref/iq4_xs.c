@@ -186,6 +186,7 @@ const struct block_format format_iq4_xs = {
     .d = {offsetof(struct block_iq4_xs, d), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .searches = true,
     .sub_values = SUB_VALUES,
     .code_least = -127,
     .code_count = IQ4_CODES,

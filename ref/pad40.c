@@ -62,6 +62,12 @@ static void pack(const int8_t *q, const float *d, void *block) {
     memcpy(block, &b, sizeof b);
 }
 
+static int32_t stored_sum(const void *block) {
+    struct block_pad40 b;
+    memcpy(&b, block, sizeof b);
+    return b.sum;
+}
+
 const struct activation_format activation_pad40 = {
     .name = "pad40",
     .block_values = PAD40_VALUES,
@@ -71,4 +77,5 @@ const struct activation_format activation_pad40 = {
     .quantize = quantize,
     .dequantize = dequantize,
     .pack = pack,
+    .stored_sum = stored_sum,
 };

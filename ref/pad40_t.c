@@ -74,6 +74,12 @@ static void put(void *buffer, size_t nt, size_t id, size_t token, size_t index, 
         memcpy(out + p.quants + pad40_t_quant_byte(p.row, u), b + 4 + 4 * u, 4);
 }
 
+static int32_t stored_sum(const void *block) {
+    struct block_pad40_t b;
+    memcpy(&b, block, sizeof b);
+    return b.sum;
+}
+
 const struct activation_format activation_pad40_t = {
     .name = "pad40_t",
     .block_values = PAD40_T_VALUES,
@@ -83,6 +89,7 @@ const struct activation_format activation_pad40_t = {
     .quantize = quantize,
     .dequantize = dequantize,
     .pack = pack,
+    .stored_sum = stored_sum,
     .buffer_bytes = buffer_bytes,
     .get = get,
     .put = put,

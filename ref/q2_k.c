@@ -67,6 +67,7 @@ const struct block_format format_q2_k = {
     .dmin = {offsetof(struct block_q2_k, dmin), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .searches = true,
     .sub_values = SUB_VALUES,
     .code_count = 4,
     .scale_most = 15,

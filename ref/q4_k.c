@@ -122,6 +122,7 @@ const struct block_format format_q4_k = {
     .dmin = {offsetof(struct block_q4_k, dmin), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .searches = true,
     .sub_values = SUB_VALUES,
     .code_count = NIBBLE_MAX + 1,
     .scale_most = SCALE_MAX,

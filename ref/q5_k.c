@@ -79,6 +79,7 @@ const struct block_format format_q5_k = {
     .dmin = {offsetof(struct block_q5_k, dmin), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .searches = true,
     .sub_values = SUB_VALUES,
     .code_count = 32,
     .scale_most = 63,

@@ -71,6 +71,7 @@ const struct block_format format_q6_k = {
     .d = {offsetof(struct block_q6_k, d), 2},
     .dequantize = dequantize,
     .quantize = quantize,
+    .searches = true,
     .sub_values = SUB_VALUES,
     .code_least = -CODE_OFFSET,
     .code_count = 64,

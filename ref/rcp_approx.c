@@ -1,10 +1,13 @@
 #include "rcp_approx.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Two bits a mantissa, lowest first: the distance from rn(1/x), plus 1. */
@@ -17,8 +20,17 @@ static uint8_t *table; /* NULL: not read */
 
 /* The whole file, (*bytes), to be freed; NULL with the reason in e. */
 static uint8_t *read_file(const char *path, size_t *bytes, struct error *e) {
-    FILE *f = fopen(path, "rb");
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO of that name must not block */
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+        close(fd);
+        fail(e, "%s: %s", path, S_ISDIR(st.st_mode) ? "Is a directory" : "not a regular file");
+        return NULL;
+    }
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
     if (!f) {
+        if (fd >= 0)
+            close(fd);
         fail(e, "%s: %s", path, strerror(errno));
         return NULL;
     }

@@ -1,5 +1,6 @@
 /* The quantiser that the K formats share: a search for the stored numbers with the least squared error.
- * No other program's bytes are its aim; those of ggml's quantisers differ, and err more. */
+ * No other program's bytes are its aim; those of ggml's quantisers differ, and err more over a
+ * tensor of any usual kind (make witness prints by how much); single blocks may come out worse. */
 #ifndef REF_SEARCH_H
 #define REF_SEARCH_H
 

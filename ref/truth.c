@@ -34,6 +34,7 @@ struct truth_gap truth_compare(const struct contract *c, const struct contract_o
         c->truth(op, value, bound);
         c->decode(op, result, got);
         for (size_t i = 0; i < cells; i++) {
+            gap.judged += isfinite(value[i]) && isfinite(got[i]) && isfinite(bound[i]);
             double ratio = gap_ratio(value[i], bound[i], got[i]);
             bool within = ratio <= 1; /* written so that NaN does not pass */
             if (!within && gap.holds) {

@@ -14,7 +14,8 @@ struct truth_gap {
                   * bound is infinite always does: nothing is claimed about it */
     size_t cell; /* the first cell that is not, when !holds */
     double value, bound, got;
-    double worst; /* max over cells of |got - value| / bound, 0 where both are 0 */
+    double worst;  /* max over judged cells of |got - value| / bound, 0 where both are 0 */
+    size_t judged; /* cells that are finite on both sides and have a finite bound */
 };
 
 /* Holds `result` (bits of the contract) to the truth of the same operands. False in .holds when a cell breaks the

@@ -88,9 +88,12 @@ static uint16_t constant_scale(struct random_stream *s) {
     (void)s;
     return 0x2004; /* 2^-7 and a little; swapped it is 2^-14 */
 }
-static uint16_t tiny_scale(struct random_stream *s) {
+static uint16_t even_scale(struct random_stream *s) {
     (void)s;
-    return 0x1c00; /* swapped: 28 * 2^-24 */
+    return 0x1c54; /* swapped: 69.75 */
+}
+static uint16_t tiny_scale(struct random_stream *s) {
+    return (uint16_t)(8 + random_below(s, 8)); /* subnormal: d of small weights in q6_K */
 }
 static uint16_t odd_scale(struct random_stream *s) {
     static unsigned turn;
@@ -105,7 +108,8 @@ Test(gguf_cut, scan_sees_swapped_and_odd_scales) {
     cr_assert(!memcmp(&wrong.swapped_median, &right.median, sizeof right.median), "swapped median %g",
               wrong.swapped_median);
     cr_assert(!scan_of(constant_scale, 0).looks_swapped, "one plausible scale everywhere is suspected");
-    cr_assert(!scan_of(tiny_scale, 0).looks_swapped && scan_of(tiny_scale, 1).looks_swapped, "the rule of the median");
+    cr_assert(!scan_of(even_scale, 0).looks_swapped && scan_of(even_scale, 1).looks_swapped, "the rule of the median");
+    cr_assert(!scan_of(tiny_scale, 0).looks_swapped, "healthy subnormal scales are suspected");
     struct gguf_scan odd = scan_of(odd_scale, 0);
     cr_assert(odd.scales_nan == 4 && odd.scales_infinite == 4 && !odd.looks_swapped, "%zu NaN, %zu infinite",
               (size_t)odd.scales_nan, (size_t)odd.scales_infinite);

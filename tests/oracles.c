@@ -1,4 +1,5 @@
 /* Each judge is shown clean evidence and must stay silent, then one planted fault of each kind and must name it. */
+#include "../gpu/data.h"
 #include "../oracles/oracle.h"
 #include "../ref/half.h"
 #include "../ref/rcp_approx.h"
@@ -129,6 +130,26 @@ Test(oracles, parity_sees_the_last_unit) {
     got[7] = bits_float(float_bits(want[7]) + 1);
     expect(&oracle_parity, VERDICT_DIFFERS, "off by at most 1 units in the last place");
     cr_assert(strstr(findings.items[0].suspects, "rounding") != NULL, "suspects \"%s\"", findings.items[0].suspects);
+    findings_free(&findings);
+}
+
+/* A kernel that is right by another contract is told so; one wrong cell, and it is not. */
+Test(oracles, parity_names_the_contract_that_a_kernel_follows) {
+    clean();
+    struct random_stream s = random_open(random_key("oracles/other"), 0);
+    struct error e;
+    cr_assert(data_fill(DATA_RAND, "q4_K", &s, OD, 256, weight, &e) &&
+                  data_fill(DATA_RAND, "pad40", &s, NT, 256, activation, &e),
+              "%s", e.text);
+    contract->evaluate(&operands, want);
+    contract_named("q4_k_pad40_rank_1")->evaluate(&operands, got);
+    expect(&oracle_parity, VERDICT_DIFFERS, "these are the bits of contract q4_k_pad40_rank_1 in every cell");
+    cr_assert(strstr(findings.items[0].suspects, "another contract"), "suspects \"%s\"", findings.items[0].suspects);
+    findings_free(&findings);
+    got[3] = bits_float(float_bits(got[3]) ^ 1);
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_FOUND &&
+                  !strstr(findings.items[0].suspects, "another contract"),
+              "one cell of neither contract: \"%s\"", findings.items[0].suspects);
     findings_free(&findings);
 }
 
