@@ -25,15 +25,12 @@ static const char usage[] =
     "\n"
     "  --tensors PATTERN  only tensors whose name matches the shell pattern, e.g. 'blk.0.*'\n"
     "  --keys             every key of the metadata, not only general.*\n"
-    "  --json             lines of JSON instead: one a tensor, then one for the file\n"
+    "  --json             lines of JSON instead: one a tensor, one for the file, with --keys one a key before them\n"
     "  --help             this text\n"
     "\n"
     "exit: 0 done, 2 wrong usage or a bad file, 3 no tensor matches PATTERN\n";
 
 enum { NAME_ROOM = 256, TEXT_ROOM = 72, ELEMENTS_SHOWN = 4 };
-
-static const char *const value_names[] = {"uint8", "int8",   "uint16", "int16",  "uint32", "int32",  "float32",
-                                          "bool",  "string", "array",  "uint64", "int64",  "float64"};
 
 static uint64_t little_endian(const uint8_t *p, size_t n) {
     uint64_t v = 0;
@@ -102,7 +99,7 @@ static void print_entry(const struct gguf_entry *entry) {
     } else if (entry->type != GGUF_ARRAY) {
         print_number(entry->type, entry->bytes);
     } else {
-        printf("%" PRIu64 " %s [", entry->count, value_names[entry->item]);
+        printf("%" PRIu64 " %s [", entry->count, gguf_value_names[entry->item]);
         const uint8_t *p = entry->bytes;
         for (uint64_t i = 0; i < entry->count && i < ELEMENTS_SHOWN; i++) {
             if (i > 0)
@@ -253,6 +250,9 @@ static int survey_file(struct survey *s, bool all_keys, struct error *e) {
                f->tensors_named, f->alignment, f->cut ? ", CUT SHORT" : "");
         print_metadata(f, all_keys);
     }
+    for (size_t i = 0; i < f->entry_count && s->json && all_keys; i++)
+        if (!inspect_json_key(&f->entries[i], e))
+            return usage_error("inspect", "%s", e->text);
     const int width = name_width(s);
     for (size_t i = 0; i < f->tensor_count; i++)
         if (matches(&f->tensors[i], s->pattern) && !survey_tensor(s, &f->tensors[i], width, e))

@@ -1,11 +1,77 @@
 #include "inspect_json.h"
+#include "../ref/checked.h"
+#include "../ref/half.h"
 #include "../reports/json_node.h"
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool put_line(struct fy_document *d, struct fy_node *root, struct error *e) {
     const bool good = json_line(stdout, d, root) || ferror(stdout); /* a full disk is told at the end, once */
     fy_document_destroy(d);
     return good || fail(e, "no memory for a line of JSON");
+}
+
+static uint64_t little_endian(const uint8_t *p, size_t n) {
+    uint64_t v = 0;
+    for (size_t i = n; i-- > 0;)
+        v = v << 8 | p[i];
+    return v;
+}
+
+/* JSON has no NaN and no infinity: those are strings. */
+static struct fy_node *real_node(struct fy_document *d, double x, int digits) {
+    return isfinite(x) ? json_number(d, "%.*g", digits, x)
+                       : json_string(d, isnan(x) ? "NaN"
+                                        : x > 0  ? "Infinity"
+                                                 : "-Infinity");
+}
+
+static struct fy_node *value_node(struct fy_document *d, const struct gguf_entry *entry) {
+    const uint8_t *p = entry->bytes;
+    double x;
+    char *text;
+    struct fy_node *n;
+    switch (entry->type) {
+    case GGUF_INT8:
+        return json_number(d, "%d", (int8_t)p[0]);
+    case GGUF_INT16:
+        return json_number(d, "%d", (int16_t)little_endian(p, 2));
+    case GGUF_INT32:
+        return json_number(d, "%" PRId32, (int32_t)little_endian(p, 4));
+    case GGUF_INT64:
+        return json_number(d, "%" PRId64, (int64_t)little_endian(p, 8));
+    case GGUF_FLOAT32:
+        return real_node(d, bits_float((uint32_t)little_endian(p, 4)), 9);
+    case GGUF_FLOAT64:
+        memcpy(&x, p, sizeof x);
+        return real_node(d, x, 17);
+    case GGUF_BOOL:
+        return json_number(d, p[0] ? "true" : "false");
+    case GGUF_STRING:
+        text = must_calloc(entry->length + 1, 1); /* a NUL inside ends what is shown */
+        memcpy(text, p, entry->length);
+        n = json_string(d, text);
+        free(text);
+        return n;
+    default:
+        return json_number(d, "%" PRIu64, little_endian(p, entry->length)); /* the unsigned ones */
+    }
+}
+
+bool inspect_json_key(const struct gguf_entry *entry, struct error *e) {
+    struct fy_document *d = fy_document_create(NULL);
+    struct fy_node *m = fy_node_create_mapping(d);
+    json_add_string(d, m, "key", entry->key);
+    json_add_string(d, m, "type", gguf_value_names[entry->type]);
+    if (entry->type == GGUF_ARRAY) {
+        json_add_string(d, m, "item", gguf_value_names[entry->item]);
+        json_add(d, m, "count", json_number(d, "%" PRIu64, entry->count));
+    } else {
+        json_add(d, m, "value", value_node(d, entry));
+    }
+    return put_line(d, m, e);
 }
 
 static void add_bool(struct fy_document *d, struct fy_node *map, const char *key, bool value) {

@@ -1,8 +1,11 @@
-/* What `inspect --json` prints: one line a tensor, then one for the file. */
+/* What `inspect --json` prints: one line a key with --keys, one a tensor, one for the file. */
 #ifndef CLI_INSPECT_JSON_H
 #define CLI_INSPECT_JSON_H
 
 #include "../ref/gguf_scan.h"
+
+/* {"key", "type", "value"}; of an array {"key", "type": "array", "item", "count"}. 64-bit integers are exact. */
+bool inspect_json_key(const struct gguf_entry *entry, struct error *e);
 
 /* {"tensor", "type", "extents": [...], "bytes", "offset", "whole", and where it was scanned "least", "largest",
  * "not_finite", "scales": {"count", "nan", "infinite", "median", "looks_swapped"}}.

@@ -136,6 +136,9 @@ static bool take_name(struct reader *r, char **name) {
 
 /* ---- metadata ---- */
 
+const char *const gguf_value_names[] = {"uint8", "int8",   "uint16", "int16",  "uint32", "int32",  "float32",
+                                        "bool",  "string", "array",  "uint64", "int64",  "float64"};
+
 /* Bytes of a value by enum gguf_value_type; 0 for strings and arrays, which tell their own. */
 static const uint8_t value_bytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 

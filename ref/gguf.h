@@ -26,6 +26,8 @@ enum gguf_value_type {
     GGUF_FLOAT64,
 };
 
+extern const char *const gguf_value_names[GGUF_FLOAT64 + 1]; /* "uint8" ... */
+
 struct gguf_entry { /* one key of the metadata */
     char *key;      /* owned by the file, NUL-terminated; keys with NUL bytes are refused */
     enum gguf_value_type type;

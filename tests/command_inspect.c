@@ -1,5 +1,7 @@
 /* warpproof inspect: whole files, files cut short, suspicious scales, JSON. */
+#include "../cli/command.h"
 #include "../ref/checked.h"
+#include "../ref/gguf_scan.h"
 #include "command_run.h"
 #include "gguf_sample.h"
 #include <criterion/criterion.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/warpproof-inspect-XXXXXX";
@@ -39,6 +42,13 @@ Test(command_inspect, a_file_and_its_cuts) {
     }
     cr_expect(records == 5 && r.code == 0, "%zu records, exit %d", records, r.code);
     free(r.text);
+
+    r = run_command("inspect %s --json --keys", whole);
+    cr_expect(strstr(r.text, "{\"key\": \"sample.i\", \"type\": \"string\", \"value\": \"text\"}\n") &&
+                  strstr(r.text, "{\"key\": \"sample.h\", \"type\": \"bool\", \"value\": true}\n") &&
+                  strstr(r.text, "{\"key\": \"sample.l\", \"type\": \"int64\", \"value\": 76}\n"),
+              "%s", r.text);
+    expect_result(r, 0, "{\"key\": \"strings\", \"type\": \"array\", \"item\": \"string\", \"count\": 2}\n");
 
     char *cut = in_folder("cut.gguf", s.file.p, s.t[2].at_data + 3);
     r = run_command("inspect %s", cut);
@@ -79,5 +89,34 @@ Test(command_inspect, suspicious_scales_are_named) {
     unlink(path);
     rmdir(folder);
     free(path);
+    free(s.file.p);
+}
+
+/* A file that another program shortens after it was mapped: one line and exit 2, not a signal. */
+Test(command_inspect, a_file_shortened_under_the_reader) {
+    char path[] = "/tmp/warpproof-shortened-XXXXXX";
+    const int fd = mkstemp(path);
+    cr_assert(fd >= 0, "no temporary file");
+    struct sample s = sample_file(3);
+    const size_t room = 1 << 20; /* the data are pages away from the header */
+    cr_assert(write(fd, s.file.p, s.file.n) == (ssize_t)s.file.n && ftruncate(fd, (off_t)room) == 0, "cannot write");
+    const pid_t pid = fork();
+    cr_assert(pid >= 0, "no process");
+    if (pid == 0) {
+        struct gguf_scan scan;
+        struct gguf_file *f = gguf_open(path, NULL);
+        refuse_shortened_files();
+        if (!f || ftruncate(fd, 0) != 0)
+            _exit(98);
+        for (size_t i = 0; i < f->tensor_count; i++)
+            if (f->tensors[i].format)
+                gguf_scan(&f->tensors[i], &scan, NULL);
+        _exit(99);
+    }
+    int status;
+    cr_assert(waitpid(pid, &status, 0) == pid, "the process is lost");
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 2, "status %x", (unsigned)status);
+    close(fd);
+    unlink(path);
     free(s.file.p);
 }
