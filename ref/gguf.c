@@ -414,14 +414,19 @@ static bool read_all(struct reader *r, struct gguf_file *f, struct mention *name
     /* r->at is at most the file's size and the alignment small: no overflow */
     size_t section = (r->at + f->alignment - 1) / f->alignment * f->alignment;
     struct error first = {0};
+    bool any_cut = r->cut;
     for (size_t i = 0; i < f->tensor_count; i++) {
         about(r, "tensor", i, f->tensors[i].name);
-        const bool was_cut = r->cut;
-        if (!place_tensor(r, section, &f->tensors[i]) && !goes_on(r))
+        r->cut = false; /* each is forgiven for its own cut only */
+        if (place_tensor(r, section, &f->tensors[i]))
+            continue;
+        if (!goes_on(r))
             return false;
-        if (r->cut && !was_cut)
+        if (!any_cut)
             first = *r->e;
+        any_cut = true;
     }
+    r->cut = any_cut;
     if (!check_overlaps(r, f))
         return false;
     if (first.text[0])

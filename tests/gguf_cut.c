@@ -25,6 +25,20 @@ Test(gguf_cut, hostile_files_of_the_field) {
     }
 }
 
+/* A cut does not excuse another fault after it. */
+Test(gguf_cut, a_cut_excuses_nothing_else) {
+    const struct hostile_gguf *h = hostile_gguf;
+    while (h->id && strcmp(h->about, "the same after one that is cut off"))
+        h++;
+    cr_assert(h->id, "the file is not in the list");
+    struct bytes b = {0};
+    struct error e = {""};
+    h->make(&b);
+    cr_assert(!gguf_parse_cut("wrap.gguf", b.p, b.n, &e) && strstr(e.text, "\"b\": its data end past 64 bits"),
+              "\"%s\"", e.text);
+    free(b.p);
+}
+
 /* Every length of the sample: keys and tensors are there exactly as far as their bytes are. */
 Test(gguf_cut, lists_what_is_whole) {
     struct sample s = sample_file(3);

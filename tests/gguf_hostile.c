@@ -34,11 +34,18 @@ static void product_wraps(struct bytes *b) {
 static void bytes_wrap(struct bytes *b) {
     one_tensor(b, 2, (const uint64_t[]){UINT64_C(1) << 32, UINT64_C(1) << 32}, 0);
 }
+/* Two tensors of 2^63 bytes, one after the other: the second ends at 2^64 and more. */
+static const uint64_t half_of_all[] = {UINT64_C(1) << 61};
 static void sum_wraps(struct bytes *b) {
     header(b, 2, 0);
-    const uint64_t half[] = {UINT64_C(1) << 61}; /* of f32: 2^63 bytes */
-    tensor(b, "a", 1, half, 0, 0);
-    tensor(b, "b", 1, half, 0, UINT64_C(1) << 63);
+    tensor(b, "b", 1, half_of_all, 0, UINT64_C(1) << 63);
+    tensor(b, "a", 1, half_of_all, 0, 0);
+    pad(b, 32);
+}
+static void sum_wraps_after_a_cut(struct bytes *b) {
+    header(b, 2, 0);
+    tensor(b, "a", 1, half_of_all, 0, 0);
+    tensor(b, "b", 1, half_of_all, 0, UINT64_C(1) << 63);
     pad(b, 32);
 }
 static void zero_extent(struct bytes *b) {
@@ -103,7 +110,9 @@ const struct hostile_gguf hostile_gguf[] = {
     {"B115", "extents 2^32 x 2^32: their product is 0 modulo 2^64", "product of its extents does not fit",
      product_wraps},
     {"B115", "rows of 2^34 bytes, 2^32 of them", "its bytes do not fit 64 bits", bytes_wrap},
-    {"B115", "two tensors of 2^63 bytes: the sum wraps", "end", sum_wraps},
+    {"B115", "two tensors of 2^63 bytes: the sum wraps", "its data end past 64 bits", sum_wraps},
+    {"B115", "the same after one that is cut off", "\"a\": its 9223372036854775808 bytes of data end at byte",
+     sum_wraps_after_a_cut},
     {"B116", "an extent of 0", "extent 1 is 0", zero_extent},
     {"B116", "the alignment as uint8", "value type 0, expected 4", alignment_u8},
     {"B116", "the alignment as uint64", "value type 10, expected 4", alignment_u64},
