@@ -138,7 +138,7 @@ static int dequantize_file(const struct options *o) {
     struct error e;
     size_t nt = 0, id = 0;
     if (!w && !a)
-        return usage_error("dequantize", "unknown format '%s' (see warpproof list formats)", o->format);
+        return unknown_format("dequantize", o->format);
     if (a && o->nt) /* q8_K is a format of both */
         w = NULL;
     if (w && o->nt)

@@ -13,8 +13,8 @@
 static const char usage[] =
     "usage: warpproof quantize FILE --format F [--id N] --out FILE [--json]\n"
     "\n"
-    "Quantises a file of raw float32, little-endian, bit for bit as the quantiser that the format's file in ref/ "
-    "names.\n"
+    "Quantises a file of raw float32, little-endian, as the format's file in ref/ says: to ggml's bytes, or where\n"
+    "`warpproof list formats` says so, by a search of our own.\n"
     "\n"
     "  --format F  a format of weights or activations that has a quantiser (warpproof list formats)\n"
     "  --id N      values a row; the rows follow from the size. Needed for activations, whose layout it decides\n"

@@ -1,6 +1,8 @@
 #include "raw_values.h"
 #include "../gpu/raw.h"
 #include "../gpu/yaml.h"
+#include "../ref/activation.h"
+#include "../ref/format.h"
 #include "../ref/printable.h"
 #include "../reports/file.h"
 #include "../reports/json_node.h"
@@ -8,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const struct value_range value_range_empty = {INFINITY, -INFINITY, 0};
 
@@ -46,6 +49,16 @@ int check_out(const char *command, const char *out, const char *const *inputs, s
 
 FILE *summary_stream(const char *out) {
     return file_is_stream(out, stdout) ? stderr : stdout;
+}
+
+int unknown_format(const char *command, const char *name) {
+    const char *near = NULL;
+    for (size_t i = 0; block_formats[i]; i++)
+        near = strcasecmp(block_formats[i]->name, name) ? near : block_formats[i]->name;
+    for (size_t i = 0; activation_formats[i]; i++)
+        near = strcasecmp(activation_formats[i]->name, name) ? near : activation_formats[i]->name;
+    return near ? usage_error(command, "unknown format '%s': it is spelt %s", name, near)
+                : usage_error(command, "unknown format '%s' (see warpproof list formats)", name);
 }
 
 static bool print_json(FILE *to, const struct conversion *c, size_t size, const char *sha256) {

@@ -18,6 +18,9 @@ void value_range_add(struct value_range *r, const float *values, size_t count);
  * message. */
 int parse_size(const char *command, const char *option, const char *text, size_t *value);
 
+/* Says that there is no such format, and which one differs from it in capitals alone. Returns EXIT_INPUT. */
+int unknown_format(const char *command, const char *name);
+
 /* The file of --out, before any work: -1, or the exit code after a message. It must be given, be none of the inputs
  * (count of them, NULL ones are none), and be a file that can be written (file_can_put). */
 int check_out(const char *command, const char *out, const char *const *inputs, size_t count);
