@@ -275,8 +275,8 @@ Test(contract_mmq, planted_faults_are_seen, .timeout = 120) {
     }
 }
 
-/* One block of q8_0 and one chunk of activations that is not 0: y = rn((127 q + r) * d) * da, and what .ftz makes of it;
- * the truth must hold of it. */
+/* One block of q8_0 and one chunk of activations that is not 0: y = rn((127 q + r) * d) * da, and what .ftz makes of
+ * it; the truth must hold of it. */
 static uint32_t one_term(const char *what, int8_t q, int8_t r, uint16_t d, uint32_t da) {
     uint8_t weight[8 * 34] = {0}, activation[2 * 144] = {0};
     memcpy(weight, &d, 2);

@@ -1,8 +1,8 @@
 /* Faults of matrix products in the field, tried on every product contract of the table whose weights have plain integer
  * codes. All numbers are small integers, so any order of summation gives the same bits. Rows as in field_bugs.c.
  *
- * Rows about splits: B49 is in contract_mmq.c, B50 in split.c. B52, llama#13323, a number of columns taken for the pitch
- * of the activations, has no test: operands here have no pitch of their own, rows follow each other. */
+ * Rows about splits: B49 is in contract_mmq.c, B50 in split.c. B52, llama#13323, a number of columns taken for the
+ * pitch of the activations, has no test: operands here have no pitch of their own, rows follow each other. */
 #include "../ref/activation.h"
 #include "../ref/contract.h"
 #include "../ref/format.h"
