@@ -7,7 +7,7 @@
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
  *  Matches:    llama.cpp's mul_mat_q of q4_K, ggml d99724f2 on sm_90: fixtures/golden/llama_q4_k, bit for bit
- *  Bound:      |result - truth| <= ((1 + 2^-11) * (1 + gamma(2 * id/32)) - 1) * sum|terms|, cut or not; `truth`
+ *  Bound:      |result - truth| <= ((1 + 2^-11) * (1 + gamma(2 * id/32)) - 1) * sum|terms|, cut or not: `truth`
  *
  * dot = sum over the chunk of nibble * q, exact; da and sum are the two halves of the activation's ds pair, sum
  * standing for the sum of the chunk's values before they were quantised; da, sum, d, dmin widened from binary16. */

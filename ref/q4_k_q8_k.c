@@ -9,7 +9,8 @@
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
  *  Matches:    ggml_vec_dot_q4_K_q8_K_generic as it is written. In ggml 0.20.2's x86-64 build, which may contract,
  *              gcc made two fma of it: lane = fma(scale, dot, lane) and minima = fma(-scale, sum, minima); d * da,
- *              dmin * da and the final additions are rounded apart. The vector versions (AVX2 ..) add in another order
+ *              dmin * da and the final additions are rounded apart. The vector versions (AVX2 ..) add in another
+ *              order
  *  Bound:      |result - truth| <= gamma(id/256 + 10) * sum|terms| + what f32 loses below 2^-126; see `truth`
  *
  * da: f32 as stored; d, dmin widened from binary16. */

@@ -77,10 +77,10 @@ static void evaluate(const struct contract_operands *op, void *result) {
 
 /* value = sum over chunks of da * dot * d, n = id/32 terms of which four make a group.
  *
- * A term is rounded in at most 4 fma of its group and id/128 fma of s. What is flushed in a group
- * enters s times |d|: `loss`. t may overflow where the groups' own size reaches 2^126, s where sum|terms| does: the
- * bound is infinite there. So it is where d is infinite or NaN, since t times d then hangs on the sign of t, which
- * rounding can change. An infinite or NaN da gives the same infinity or both NaN. */
+ * A term is rounded in at most 4 fma of its group and id/128 fma of s. What is flushed in a group enters s times |d|:
+ * `loss`. t may overflow where the groups' own size reaches 2^126, s where sum|terms| does: the bound is infinite
+ * there. So it is where d is infinite or NaN, since t times d then hangs on the sign of t, which rounding can change.
+ * An infinite or NaN da gives the same infinity or both NaN. */
 static void truth(const struct contract_operands *op, double *value, double *bound) {
     const size_t n = op->id / CHUNK, groups = n / GROUP_CHUNKS;
     const struct mmq_error error = {.roundings = GROUP_CHUNKS + groups, .terms = n};
