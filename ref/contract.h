@@ -1,6 +1,7 @@
 /* Numeric contracts: from operand bytes to output bits, with every rounding written down, and the float64 truth the
- * contract itself is held to. One contract is one file that defines `const struct contract contract_<name>` with the
- * header of six lines (order, products, rounding, NaN, match, bound), and one row of the table in contract.c. */
+ * contract itself is held to. One contract is one file that defines `const struct contract contract_<name>`, and one
+ * row of the table in contract.c. The file is headed by its order, products, rounding, denormals, NaN and infinity,
+ * split, what it matches, and its bound. */
 #ifndef REF_CONTRACT_H
 #define REF_CONTRACT_H
 

@@ -94,23 +94,9 @@ void mmq_evaluate(const struct gemm *g, const struct contract_operands *op, size
 
 /* ---- truth ---- */
 
-static size_t most_parts(const struct contract_operands *op, size_t block_values) {
-    const struct split_plan plan = split_plan(&op->split, op->nt, op->od, op->id, block_values);
-    size_t most = 1;
-    for (size_t tile = 0; tile < plan.token_tiles * plan.row_tiles; tile++) {
-        const size_t parts = split_cuts(&plan, tile, NULL, 0) + 1;
-        most = parts > most ? parts : most;
-    }
-    return most;
-}
-
-void mmq_truth(const struct gemm *g, const struct contract_operands *op, size_t block_values, struct mmq_error error,
-               double *value, double *bound) {
-    const double parts = (double)most_parts(op, block_values), nu = ((double)error.terms + 2) * 0x1p-53;
-    const double f32 = (1 + error.operand_error) * (1 + truth_gamma(error.roundings + (size_t)parts - 1)) - 1;
-    const double relative = (f32 + nu / (1 - nu)) * (1 + 0x1p-20);
-    gemm_bound(g, op, relative, value, bound);
-    if (g->loss && parts > 1)
-        for (size_t i = 0; i < gemm_cells(op); i++)
-            bound[i] += isfinite(value[i]) ? (1 + relative) * parts * 0x1p-126 : 0;
+void mmq_truth(const struct gemm *g, const struct contract_operands *op, struct mmq_error error, double *value,
+               double *bound) {
+    const double nu = ((double)error.terms + 2) * 0x1p-53;
+    const double f32 = (1 + error.operand_error) * (1 + truth_gamma(error.roundings)) - 1;
+    gemm_bound(g, op, (f32 + nu / (1 - nu)) * (1 + 0x1p-20), value, bound);
 }

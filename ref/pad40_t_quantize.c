@@ -5,8 +5,8 @@
  *  Rounding:   nearest even, f32 throughout; d to binary16 nearest even     Denormals: kept
  *  NaN, Inf:   as pad40_quantize      Split: none
  *  Matches:    no kernel of this project yet; the prepass of the BT kernels (pad40_t.h)
- *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
- *              derived in quantize_contract.c
+ *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25)), D = amax/127;
+ *              the ends of the range, and the sums: derived in quantize_contract.c
  */
 #include "half.h"
 #include "pad40_t.h"

@@ -7,7 +7,7 @@
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
  *  Matches:    llama.cpp's mul_mat_q of q4_K, ggml d99724f2 on sm_90: fixtures/golden/llama_q4_k, bit for bit
- *  Bound:      |result - truth| <= ((1 + 2^-11) * (1 + gamma(2 * id/32 + P)) - 1) * sum|terms|, P parts; see `truth`
+ *  Bound:      |result - truth| <= ((1 + 2^-11) * (1 + gamma(2 * id/32)) - 1) * sum|terms|, cut or not: `truth`
  *
  * dot = sum over the chunk of nibble * q, exact; da and sum are the two halves of the activation's ds pair, sum
  * standing for the sum of the chunk's values before they were quantised; da, sum, d, dmin widened from binary16. */
@@ -76,14 +76,14 @@ static void evaluate(const struct contract_operands *op, void *result) {
  *
  * ds and dm: |rn16(x) - x| <= 2^-11 |x|. x is a multiple of 2^-24, as binary16's subnormals are, so nothing is lost
  * below its normal numbers. From 65520 on rn16(x) is infinite: the bound then is, too.
- * One rounding of ds * da (22 bits: none), at most n fma, and one to spare; dot and the factors of fma are exact.
+ * ds * da is exact (22 bits), and so are dot and the factors of fma: at most n roundings, of fma.
  *
  * No f32 underflow: all is a multiple of 2^-48, so it is 0 or above 2^-126. No f32 overflow: |term| < 2^54.
  * Operands that are infinite or NaN: f32 and float64 give the same infinity or both NaN, in any order of the parts. */
 static void truth(const struct contract_operands *op, double *value, double *bound) {
     const size_t n = 2 * (op->id / CHUNK);
-    const struct mmq_error error = {.roundings = n + 1, .terms = n, .operand_error = 0x1p-11};
-    mmq_truth(&gemm, op, Q4_K_VALUES, error, value, bound);
+    const struct mmq_error error = {.roundings = n, .terms = n, .operand_error = 0x1p-11};
+    mmq_truth(&gemm, op, error, value, bound);
 }
 
 const struct contract contract_q4_k_q8_1_mmq_ds4 = {

@@ -7,10 +7,11 @@
  *              sum = exact sum of m times the sums stored in the activation
  *  Rounding:   nearest even, f32; (float)sum too, where the stored sums are beyond those of int8     Denormals: kept
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    ggml_vec_dot_q4_K_q8_K_generic as it is written. In ggml 0.20.2's x86-64 build, which may contract, gcc
- *              made two fma of it: lane = fma(scale, dot, lane) and minima = fma(-scale, sum, minima); d * da, dmin *
- * da and the final additions are rounded apart. The vector versions (AVX2 ..) add in another order Bound:      |result
- * - truth| <= gamma(id/256 + 11) * sum|terms| + what f32 loses below 2^-126; see `truth`
+ *  Matches:    ggml_vec_dot_q4_K_q8_K_generic as it is written. In ggml 0.20.2's x86-64 build, which may contract,
+ *              gcc made two fma of it: lane = fma(scale, dot, lane) and minima = fma(-scale, sum, minima); d * da,
+ *              dmin * da and the final additions are rounded apart. The vector versions (AVX2 ..) add in another
+ *              order
+ *  Bound:      |result - truth| <= gamma(id/256 + 10) * sum|terms| + what f32 loses below 2^-126; see `truth`
  *
  * da: f32 as stored; d, dmin widened from binary16. */
 #include "cpu.h"
@@ -85,14 +86,14 @@ static void evaluate(const struct contract_operands *op, void *result) {
 
 /* value = sum over blocks and lanes of d*da * dot, less dmin*da * sum, in float64: 9 terms a block.
  *
- * Roundings of a term: d * da, times dot (or two, (float)sum and times it), at most id/256 additions in its lane, and
- * 8 at the end: id/256 + 11. A subnormal d * da may be off by 2^-150 more: `loss`. Where d * da or sum|terms| may
- * overflow the bound is infinite. An infinite or NaN operand gives the same infinity or both NaN: every product has the
- * same factors, and none of them becomes 0 that is not (0 times infinity takes d * da, where one factor is infinite, so
- * the other is no product). */
+ * Roundings of a term: d * da, times dot (or two, (float)sum and times it), at most id/256 - 1 additions in its lane
+ * (the first, from 0, is exact), and 8 at the end: id/256 + 10. A subnormal d * da may be off by 2^-150 more: `loss`.
+ * Where d * da or sum|terms| may overflow the bound is infinite. An infinite or NaN operand gives the same infinity or
+ * both NaN: every product has the same factors, and none of them becomes 0 that is not (0 times infinity takes d * da,
+ * where one factor is infinite, so the other is no product). */
 static void truth(const struct contract_operands *op, double *value, double *bound) {
     const size_t blocks = op->id / Q4_K_VALUES;
-    cpu_truth(&gemm, op, blocks + 11, 9 * blocks, value, bound);
+    cpu_truth(&gemm, op, blocks + 10, 9 * blocks, value, bound);
 }
 
 const struct contract contract_q4_k_q8_k = {

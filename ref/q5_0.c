@@ -7,8 +7,8 @@
  *             never fused: with an fma the product goes unrounded and n differs by one at near ties.
  *             max always has the code -16, so d has the opposite sign of max; a block of zeros has d = -0.
  * Outside it: where ggml converts what has no int8 (undefined in C), n is 16 for a NaN and else the end of its range.
- *             That is NaN or infinite input, and |max| below 16 * 2^-128, where 1 / d is infinite and the stored d is
- * 0. |d| >= 65520 is stored as infinity, as in ggml. */
+ *             That is NaN or infinite input, and |max| below 16 * 2^-128, where 1 / d is infinite and the stored d
+ *             is 0. |d| >= 65520 is stored as infinity, as in ggml. */
 #include "format.h"
 #include "half.h"
 #include "nibbles.h"

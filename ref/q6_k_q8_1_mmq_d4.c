@@ -7,7 +7,7 @@
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
  *  Matches:    llama.cpp's mul_mat_q of q6_K, ggml 0.20.0 and 0.25.3 on an H200: fixtures/golden/llama_mmq
- *  Bound:      |result - truth| <= gamma(4 + id/128 + P) * sum|terms| + what is flushed, with P parts; see `truth`
+ *  Bound:      |result - truth| <= gamma(4 + id/128) * sum|terms| + what is flushed, cut or not; see `truth`
  *
  * da: f32 as stored in the activation; d widened from binary16. */
 #include "format.h"
@@ -77,14 +77,14 @@ static void evaluate(const struct contract_operands *op, void *result) {
 
 /* value = sum over chunks of da * dot * d, n = id/32 terms of which four make a group.
  *
- * A term is rounded in at most 4 fma of its group and id/128 fma of s (one more to spare). What is flushed in a group
- * enters s times |d|: `loss`. t may overflow where the groups' own size reaches 2^126, s where sum|terms| does: the
- * bound is infinite there. So it is where d is infinite or NaN, since t times d then hangs on the sign of t, which
- * rounding can change. An infinite or NaN da gives the same infinity or both NaN. */
+ * A term is rounded in at most 4 fma of its group and id/128 fma of s. What is flushed in a group enters s times |d|:
+ * `loss`. t may overflow where the groups' own size reaches 2^126, s where sum|terms| does: the bound is infinite
+ * there. So it is where d is infinite or NaN, since t times d then hangs on the sign of t, which rounding can change.
+ * An infinite or NaN da gives the same infinity or both NaN. */
 static void truth(const struct contract_operands *op, double *value, double *bound) {
     const size_t n = op->id / CHUNK, groups = n / GROUP_CHUNKS;
-    const struct mmq_error error = {.roundings = GROUP_CHUNKS + groups + 1, .terms = n};
-    mmq_truth(&gemm, op, VALUES, error, value, bound);
+    const struct mmq_error error = {.roundings = GROUP_CHUNKS + groups, .terms = n};
+    mmq_truth(&gemm, op, error, value, bound);
 }
 
 const struct contract contract_q6_k_q8_1_mmq_d4 = {

@@ -6,7 +6,7 @@
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff
  *  Split:      none, depths, stream-k: parts summed apart, then the fixup's order (mmq.h)
  *  Matches:    llama.cpp's mul_mat_q of q8_0, ggml 0.20.0 and 0.25.3 on an H200: fixtures/golden/llama_mmq
- *  Bound:      |result - truth| <= gamma(id/32 + 1 + P) * sum|terms| + what is flushed, with P parts; see `truth`
+ *  Bound:      |result - truth| <= gamma(id/32 + 1) * sum|terms| + what is flushed, cut or not; see `truth`
  *
  * dot = sum over the chunk of the products of quants, exact (at most 2^19); da: f32 as stored in the activation; d
  * widened from binary16. The kernel walks whole iterations of 256 values, and meets what lies past the row's end with
@@ -79,7 +79,7 @@ static void evaluate(const struct contract_operands *op, void *result) {
 static void truth(const struct contract_operands *op, double *value, double *bound) {
     const size_t n = op->id / CHUNK;
     const struct mmq_error error = {.roundings = n + 1, .terms = n};
-    mmq_truth(&gemm, op, CHUNK, error, value, bound);
+    mmq_truth(&gemm, op, error, value, bound);
 }
 
 const struct contract contract_q8_0_q8_1_mmq_d4 = {

@@ -6,8 +6,8 @@
  *  NaN, Inf:   as listed in q8_1_mmq.c      Split: none
  *  Matches:    llama.cpp quantize_mmq_q8_1 for D2S6 (ggml-cuda/quantize.cu at d99724f2),
  *              its arithmetic measured on an H200
- *  Bound:      |d * q - x| <= D/2 + 4u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
- *              derived in quantize_contract.c
+ *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 4u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25)), D = amax/127;
+ *              the ends of the range, and the sums: derived in quantize_contract.c
  */
 #include "half.h"
 #include "q8_1_mmq.h"

@@ -6,7 +6,8 @@
  *  NaN, Inf:   as listed in q8_1_mmq.c      Split: none
  *  Matches:    llama.cpp quantize_mmq_q8_1 for D4 (ggml-cuda/quantize.cu at d99724f2),
  *              its arithmetic measured on an H200
- *  Bound:      |d * q - x| <= D/2 + 4u|x|, D = amax/127; quantize_contract.c
+ *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 4u|x|), D = amax/127;
+ *              the ends of the range: derived in quantize_contract.c
  */
 #include "q8_1_mmq.h"
 #include "quantize_contract.h"

@@ -5,8 +5,8 @@
  *  Rounding:   nearest even, f32 throughout; q halves away from zero     Denormals: flushed (.ftz)
  *  NaN, Inf:   as listed in q8_1_mmq.c      Split: none
  *  Matches:    llama.cpp quantize_mmq_q8_1 for DS4 (ggml-cuda/quantize.cu at d99724f2), measured on an H200
- *  Bound:      |d * q - x| <= D/2 + 4u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
- *              derived in quantize_contract.c
+ *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 4u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25)), D = amax/127;
+ *              the ends of the range, and the sums: derived in quantize_contract.c
  */
 #include "half.h"
 #include "q8_1_mmq.h"

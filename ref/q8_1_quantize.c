@@ -5,8 +5,8 @@
  *  Rounding:   nearest even, f32 throughout; q halves away from zero     Denormals: kept
  *  NaN, Inf:   as listed in q8_1.c      Split: none
  *  Matches:    ggml quantize_row_q8_1_ref (its CPU path), bit for bit on finite values
- *  Bound:      |d * q - x| <= D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25), D = amax/127; of sums:
- *              derived in quantize_contract.c
+ *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25)), D = amax/127;
+ *              the ends of the range, and the sums: derived in quantize_contract.c
  */
 #include "half.h"
 #include "q8_1.h"

@@ -5,8 +5,8 @@
  *  Rounding:   nearest even, f32 throughout     Denormals: kept
  *  NaN, Inf:   as listed in q8_k.c      Split: none
  *  Matches:    ggml quantize_row_q8_K_ref (its CPU path), bit for bit wherever no x is NaN
- *  Bound:      |d * q - x| <= D/2 + 2u|x|, D = amax/127; of sums:
- *              derived in quantize_contract.c
+ *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 2u|x|), D = amax/127;
+ *              the ends of the range, and the sums: derived in quantize_contract.c
  */
 #include "q8_k.h"
 #include "quantize_contract.h"

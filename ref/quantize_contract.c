@@ -44,13 +44,14 @@ static double bound_of(const struct quantize_rule *r, double x, double amax) {
  *
  * SUM_OF_CODES: d' * sum of q = sum of d' q, off by at most E.
  * SUM_OF_CODES_F16: d * sum of q, off by at most E too: the bounds of values cover d q, where d' is 0 as well, since
- *   |d q - x| <= |x| (1 + 2^-19) where q is x / d to the nearest integer, and where 1/d is infinite d * 4096 rounds to
- * a binary16 of 0. Then one rounding to f32 (the sum of q is exact) and one to binary16. SUM_OF_VALUES: every x goes
- * through at most r additions, each of relative error u, so the f32 sum is off by at most gamma(r) A (Higham, Accuracy
- * and Stability of Numerical Algorithms, 2nd ed., section 4.2); n operands and n results may be flushed, each by less
- * than 2^-126. Then one rounding to binary16. With T = |X| + what it is off by so far, a rounding to binary16 adds
- * max(2^-11 T, 2^-25), one to f32 u T. No claim where T reaches 65520, a sum of magnitudes 2^127, or a value has no
- * bound that its sum needs. */
+ *   |d q - x| <= |x| (1 + 2^-19) where q is x / d to the nearest integer, and where 1/d is infinite d * 4096 rounds
+ *   to a binary16 of 0. Then one rounding to f32 (the sum of q is exact) and one to binary16.
+ * SUM_OF_VALUES: every x goes through at most r additions, each of relative error u, so the f32 sum is off by at most
+ *   gamma(r) A (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2); n operands and n
+ *   results may be flushed, each by less than 2^-126. Then one rounding to binary16.
+ *
+ * With T = |X| + what it is off by so far, a rounding to binary16 adds max(2^-11 T, 2^-25), one to f32 u T.
+ * No claim where T reaches 65520, a sum of magnitudes 2^127, or a value has no bound that its sum needs. */
 static double sum_bound(const struct quantize_rule *r, double x, double magnitudes, double bounds) {
     double off = bounds;
     if (r->sum_kind == SUM_OF_VALUES)

@@ -353,6 +353,32 @@ Test(contract_pad40, threads_do_not_change_bits) {
     }
 }
 
+/* A stored sum past 2^24, of no quants: (float)sum errs too. da = 1, dmin * min = 5, sum = 2^24 + 5: the sum becomes
+ * 2^24 + 4, five times that lies between two floats 8 apart, and both err the same way, 5 + 4. Without a term for the
+ * sum the bound is 5. (pad40_t has sums of 16 bits.) */
+Test(contract_pad40, sums_past_24_bits) {
+    size_t tried = 0;
+    for (size_t r = 0; r < ROWS; r++) {
+        if (rows[r].fold == ONE_TERM || strcmp(contract_named(rows[r].name)->activation, "pad40") != 0)
+            continue;
+        struct operands o = shaped(&rows[r], "sum past 2^24", 1, 1, contract_named(rows[r].name)->depth_multiple);
+        const struct block_integers b = {.dmin = 5, .scale = {1, 1, 1, 1, 1, 1, 1, 1}, .min = {1, 1, 1, 1, 1, 1, 1, 1}};
+        o.weight->pack(&b, o.weight_bytes);
+        struct block_pad40 *last = &o.token[o.op.id / 32 - 1]; /* whatever follows would have a share of the bound */
+        last->d = 0x3c00;
+        last->sum = (1 << 24) + 5;
+        lay_out(&o);
+        float *result = evaluated(&o);
+        const struct truth_gap gap = truth_compare(o.contract, &o.op, result);
+        cr_assert(float_bits(*result) == float_bits(-83886096.0f), "%s: %a", o.what, (double)*result);
+        cr_assert(gap.holds && gap.worst > 0.89, "%s: value %a got %a bound %a", o.what, gap.value, gap.got, gap.bound);
+        tried++;
+        free(result);
+        release(&o);
+    }
+    cr_assert(tried >= 5, "only %zu contracts tried", tried);
+}
+
 /* ---- plants: contracts that go wrong in one place ---- */
 
 enum plant {

@@ -1,5 +1,8 @@
 /* Faults of matrix products in the field, tried on every product contract of the table whose weights have plain integer
- * codes. All numbers are small integers, so any order of summation gives the same bits. Rows as in field_bugs.c. */
+ * codes. All numbers are small integers, so any order of summation gives the same bits. Rows as in field_bugs.c.
+ *
+ * Rows about splits: B49 is in contract_mmq.c, B50 in split.c. B52, llama#13323, a number of columns taken for the
+ * pitch of the activations, has no test: operands here have no pitch of their own, rows follow each other. */
 #include "../ref/activation.h"
 #include "../ref/contract.h"
 #include "../ref/format.h"
@@ -178,4 +181,43 @@ Test(field_bugs, B92_products) {
         cr_assert(isnan(row[i].product) ? isnan(y) : float_bits(y) == float_bits(row[i].product), "%s: %.9g, want %g",
                   c->name, (double)y, (double)row[i].product);
     }
+}
+
+/* 256 values x, 0, 0 .. by q 1, 0, 0 .. : weights of 2^-10 under an activation of x alone. */
+static float one_product(const struct contract *c, float x) {
+    const struct block_format *wf = format_named(c->weight);
+    const struct activation_format *af = activation_named(c->activation);
+    const struct block_integers block = {.d = 0x1p-10f, .scale = {1}, .code = {1}};
+    const struct block_integers other = {.scale = {1}};
+    float values[256] = {x}, y;
+    uint8_t w[256 / 32 * 40] = {0}, a[64 * 256 / 32 * 40]; /* pad40_t: 64 tokens */
+    size_t bytes;
+    for (size_t b = 0; b < 256 / wf->block_values; b++)
+        wf->pack(b ? &other : &block, w + b * wf->block_bytes);
+    cr_assert(activation_bytes(af, 1, 256, &bytes) && bytes <= sizeof a, "%s: size", c->name);
+    activation_quantize(af, values, 1, 256, a);
+    const struct contract_operands op = {.weight = w, .activation = a, .nt = 1, .od = 1, .id = 256};
+    c->evaluate(&op, &y);
+    return y;
+}
+
+/* llama#26044: activations turned to binary16 for a library's product. 131072 * 2^-10 is 128, up to the 11 bits of a
+ * scale; of infinity no contract can make it. The fault's own place is kept by q8_1_mmq_ds4: its sums are binary16, and
+ * infinity times a minimum of 0 is NaN (B92). */
+Test(field_bugs, B93_activation_beyond_binary16) {
+    const float x = 131072, x_in_half = half_to_float(half_from_float(x));
+    int tried = 0;
+    cr_assert(isinf(x_in_half), "x must be beyond binary16");
+    for (const struct contract *const *c = contracts; *c; c++) {
+        if (!is_product(*c))
+            continue;
+        const float y = one_product(*c, x), fault = one_product(*c, x_in_half);
+        if (!strcmp((*c)->activation, "q8_1_mmq_ds4"))
+            cr_assert(isnan(y), "%s: %.9g, want NaN", (*c)->name, (double)y);
+        else
+            cr_assert(fabsf(y - 128) <= 128 * 0x1p-11f, "%s: %.9g, want 128", (*c)->name, (double)y);
+        cr_assert(!isfinite(fault) || fault == 0, "%s: planted: by binary16 it is %.9g", (*c)->name, (double)fault);
+        tried++;
+    }
+    cr_assert(tried >= LEAST_CONTRACTS, "only %d contracts tried", tried);
 }

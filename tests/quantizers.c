@@ -489,6 +489,35 @@ static void plant_sum(uint8_t *field, bool is_half) {
     memcpy(field, &s, sizeof s);
 }
 
+/* Below half of the least binary16 a block says 0, and the bound says just that: what is in the block, no more. */
+Test(quantizers, tiny_blocks_of_binary16_say_nothing) {
+    static const float amax[] = {127 * 0x1p-27f, 127 * 0x1.fffp-27f, 0x1p-60f, 0x1p-149f};
+    static double value[2 * 256], bound[2 * 256], got[2 * 256];
+    int tried = 0;
+    load();
+    for (size_t n = 0; n < CONTRACTS; n++) {
+        const struct contract *c = contract_named(contracts_of[n].name);
+        if (!strcmp(c->name, "q8_1_mmq_d4_quantize") || !strcmp(c->name, "q8_k_quantize")) /* d is f32 */
+            continue;
+        for (size_t i = 0; i < sizeof amax / sizeof *amax; i++) {
+            const struct contract_operands op = {.activation = operands, .nt = 1, .id = 128};
+            for (size_t k = 0; k < 128; k++)
+                operands[k] = k % 3 ? amax[i] : -amax[i] / 2;
+            uint8_t *result = malloc(c->result_bytes(&op));
+            cr_assert(result, "out of memory");
+            c->evaluate(&op, result);
+            c->truth(&op, value, bound);
+            c->decode(&op, result, got);
+            for (size_t k = 0; k < 128; k++)
+                cr_assert(got[k] == 0 && bound[k] == fabs((double)operands[k]), "%s amax %a value %zu: %a, bound %a",
+                          c->name, (double)amax[i], k, got[k], bound[k]);
+            tried++;
+            free(result);
+        }
+    }
+    cr_assert(tried == 6 * 4, "%d blocks", tried);
+}
+
 /* One code off by two, or a scale by a few steps, breaks the truth in its own block. */
 Test(quantizers, truths_turn_red) {
     load();

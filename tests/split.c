@@ -1,4 +1,4 @@
-/* ref/split: words, the tiles and cuts of stream-k against a walk through every worker's share, public bugs. */
+/* ref/split: words, the tiles and cuts of stream-k against a walk through every block, public bugs. */
 #include "../ref/split.h"
 #include "independent/independent.h"
 #include <criterion/criterion.h>
@@ -109,13 +109,40 @@ Test(split, known_grids) {
               "block 0 is worker 65's, block 1 worker 131's");
 }
 
+/* As many workers as tiles from 90 % of whole waves on, the percentage cut to an integer; rows of tiles of 128 by 8. */
+Test(split, ninety_percent) {
+    static const struct {
+        size_t tiles, multiprocessors, workers;
+    } row[] = {
+        {9, 10, 9},     {18, 20, 18},    {90, 100, 90},  {27, 15, 27},    {180, 100, 180},   /* 90 */
+        {91, 100, 91},  {10, 11, 10},    {19, 10, 19},   {96, 100, 96},   {10, 10, 10},      /* 91, 90.9, 95 .. */
+        {89, 100, 100}, {178, 100, 100}, {17, 19, 19},   {179, 200, 200}, {899, 1000, 1000}, /* 89 .. 89.9 */
+        {85, 100, 100}, {17, 20, 20},    {86, 100, 100}, {7, 8, 8},       {88, 100, 100},    /* 85 .. 88 */
+        {84, 100, 100}, {1, 2, 2},       {11, 10, 10},   {1, 1, 1},       {3, 1, 3},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const struct split s = {.kind = SPLIT_STREAM_K, .multiprocessors = row[i].multiprocessors};
+        const struct split_plan p = split_plan(&s, 8, 128 * row[i].tiles, 512, 256);
+        const size_t second = independent_stream_k_workers(row[i].tiles, row[i].multiprocessors);
+        cr_assert(p.token_tiles * p.row_tiles == row[i].tiles, "row %zu: %zu tiles", i, p.token_tiles * p.row_tiles);
+        cr_assert(p.workers == row[i].workers && second == row[i].workers, "%zu tiles on %zu: %zu and %zu, want %zu",
+                  row[i].tiles, row[i].multiprocessors, p.workers, second, row[i].workers);
+    }
+    for (size_t n = 1; n < 140; n++)
+        for (size_t tiles = 1; tiles < 300; tiles++) {
+            const struct split s = {.kind = SPLIT_STREAM_K, .multiprocessors = n};
+            const size_t workers = split_plan(&s, 8, 128 * tiles, 512, 256).workers;
+            cr_assert(workers == independent_stream_k_workers(tiles, n), "%zu tiles on %zu: %zu", tiles, n, workers);
+        }
+}
+
 /* Every tile against the walk; a cut is where the owner changes. */
 static size_t tiles_that_differ(const struct split_plan *p, size_t *all_cuts) {
     const size_t tiles = p->token_tiles * p->row_tiles, blocks = tiles * p->row_blocks;
     size_t *owner = malloc(blocks * sizeof *owner), *cuts = malloc(p->row_blocks * sizeof *cuts), wrong = 0;
     cr_assert(owner && cuts, "out of memory");
     memset(owner, 0xff, blocks * sizeof *owner);
-    independent_stream_k(tiles, p->row_blocks, p->iteration_blocks, p->workers, owner);
+    independent_stream_k(tiles, p->row_blocks, p->iteration_blocks, p->split.multiprocessors, owner);
     for (size_t t = 0; t < tiles; t++) {
         const size_t *mine = owner + t * p->row_blocks, count = split_cuts(p, t, cuts, p->row_blocks);
         size_t met = 0;
@@ -173,9 +200,9 @@ Test(split, other_kinds) {
     cr_assert(split_cuts(&p, 0, cuts, 0) == 2 && cuts[0] == 7, "more cuts than room: nothing is written");
 }
 
-/* llama.cpp #8311: shares rounded in the row of all blocks, not within a row of blocks of a tile. 5 blocks a tile, 4
- * tiles, 3 workers, iterations of 4 blocks: right 0 5 10 20, the bug gave 0 8 16 20. */
-Test(split, shares_are_rounded_within_a_tile) {
+/* B50, llama.cpp #8311: shares rounded in the row of all blocks, not within a row of blocks of a tile. 5 blocks a tile,
+ * 4 tiles, 3 workers, iterations of 4 blocks: right 0 5 10 20, the bug gave 0 8 16 20. */
+Test(split, B50_shares_are_rounded_within_a_tile) {
     static const size_t want[] = {0, 5, 10, 20}, bug[] = {0, 8, 16, 20};
     struct split s = parsed("stream-k:3");
     struct split_plan p = split_plan(&s, 8, 512, 5 * 64, 64);

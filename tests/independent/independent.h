@@ -187,9 +187,9 @@ uint32_t independent_half_times(uint32_t half, unsigned n); /* binary16 nearest 
 
 /* ---- stream_k.c ---- */
 
-/* owner[tile * row_blocks + block] = the worker that computes this block of this tile, by walking every worker through
- * its share; step: blocks of an iteration. */
-void independent_stream_k(size_t tiles, size_t row_blocks, size_t step, size_t workers, size_t *owner);
+/* owner[tile * row_blocks + block] = the worker that computes this block of this tile; step: blocks of an iteration. */
+void independent_stream_k(size_t tiles, size_t row_blocks, size_t step, size_t multiprocessors, size_t *owner);
+size_t independent_stream_k_workers(size_t tiles, size_t multiprocessors);
 
 /* ---- mmq.c: contracts of llama.cpp's MMQ ---- */
 
