@@ -9,22 +9,15 @@
 
 enum { MOST_BYTES = 320, VALUES = 256, RANDOM_BLOCKS = 1500 };
 
-static struct k_cell q4_k_cell(const uint8_t *block, unsigned e) {
-    struct q4_k_cell c = independent_q4_k_cell(block, e);
-    return (struct k_cell){.scale = (int)c.scale, .min = (int)c.min, .code = (int)c.nibble};
-}
-
 static const struct {
     const char *name;
     uint32_t type;
     size_t bytes, sub_values;
-    independent_k_cell *cell;
+    independent_reader *read;
 } formats[] = {
-    {"q2_K", 10, 84, 16, independent_q2_k_cell},
-    {"q3_K", 11, 110, 16, independent_q3_k_cell},
-    {"q4_K", 12, 144, 32, q4_k_cell},
-    {"q5_K", 13, 176, 32, independent_q5_k_cell},
-    {"q6_K", 14, 210, 16, independent_q6_k_cell},
+    {"q2_K", 10, 84, 16, independent_read_q2_k},  {"q3_K", 11, 110, 16, independent_read_q3_k},
+    {"q4_K", 12, 144, 32, independent_read_q4_k}, {"q5_K", 13, 176, 32, independent_read_q5_k},
+    {"q6_K", 14, 210, 16, independent_read_q6_k},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -84,7 +77,7 @@ struct wrong { /* how many sub-blocks and values of all blocks */
 
 static void compare(int format, const uint8_t *block, const struct block_integers *b, struct wrong *wrong) {
     for (unsigned e = 0; e < VALUES; e++) {
-        struct k_cell want = formats[format].cell(block, e);
+        struct integers want = formats[format].read(block, e);
         unsigned s = e / (unsigned)formats[format].sub_values;
         wrong->scales += b->scale[s] != want.scale;
         wrong->mins += b->min[s] != want.min;
