@@ -349,56 +349,6 @@ Test(kquants, planted_faults_show_where_they_are) {
     }
 }
 
-/* ---- small blocks of public bug reports ---- */
-
-/* The scale bytes of paiml/aprender#2141. */
-Test(kquants, packed_scales_of_a_report) {
-    static const uint8_t scales[12] = {0xc1, 0xc2, 0xc3, 0xc4, 0x45, 0x86, 0xc7, 0x08, 0x1d, 0x1e, 0x1f, 0x20};
-    static const int scale[8] = {1, 2, 3, 4, 61, 62, 63, 48}, min[8] = {5, 6, 7, 8, 17, 33, 49, 2};
-    static const char *const names[] = {"q4_K", "q5_K"};
-    for (int i = 0; i < 2; i++) {
-        uint8_t block[MOST_BYTES] = {0};
-        struct block_integers b;
-        memcpy(block + 4, scales, sizeof scales);
-        format_named(names[i])->unpack(block, &b);
-        for (int s = 0; s < 8; s++)
-            cr_assert(b.scale[s] == scale[s] && b.min[s] == min[s], "%s sub-block %d: %d %d, want %d %d", names[i], s,
-                      b.scale[s], b.min[s], scale[s], min[s]);
-    }
-}
-
-/* Sixteen different scales and one code other than 0 a sub-block (paiml/aprender#2115). */
-Test(kquants, q3_k_different_scales) {
-    const struct block_format *f = format_named("q3_K");
-    struct block_integers b = {.d = 1};
-    uint8_t block[MOST_BYTES];
-    float y[VALUES];
-    for (int s = 0; s < 16; s++) {
-        b.scale[s] = (int16_t)(4 * s - 32);
-        b.code[16 * s + s] = 1;
-    }
-    f->pack(&b, block);
-    f->dequantize(block, y);
-    for (int k = 0; k < VALUES; k++) {
-        float want = k % 16 == k / 16 ? (float)(4 * (k / 16) - 32) : 0;
-        cr_assert((float_bits(y[k]) & 0x7fffffff) == (float_bits(want) & 0x7fffffff) && (want == 0 || y[k] * want > 0),
-                  "value %d: %g, want %g", k, (double)y[k], (double)want);
-    }
-}
-
-/* All codes 0 under d = sc = 1 are zeros (huggingface/candle#1569). */
-Test(kquants, q5_k_absent_high_bits) {
-    struct block_integers b = {.d = 1, .dmin = 1};
-    uint8_t block[MOST_BYTES];
-    float y[VALUES];
-    for (int s = 0; s < 8; s++)
-        b.scale[s] = 1;
-    format_named("q5_K")->pack(&b, block);
-    format_named("q5_K")->dequantize(block, y);
-    for (int k = 0; k < VALUES; k++)
-        cr_assert(float_bits(y[k]) == 0, "value %d: %g, want 0", k, (double)y[k]);
-}
-
 /* ---- packing ---- */
 
 Test(kquants, packing_is_the_inverse) {

@@ -9,14 +9,14 @@ void independent_wide_add(struct wide *sum, bool negative, u128 mantissa, int ex
     uint32_t *words = negative ? sum->minus : sum->plus;
     const int place = exponent + WIDE_BELOW_ONE;
     uint64_t carry = 0;
-    for (int i = 0; i < WIDE_WORDS; i++) {
+    for (int i = place / 32; i < WIDE_WORDS; i++) {
         const int from = 32 * i - place; /* the bit of the mantissa that comes to bit 0 of word i */
+        if (from >= 128 && !carry)
+            break;
         uint32_t digits = 0;
-        if (from <= -32 || from >= 128)
-            digits = 0;
-        else if (from < 0)
+        if (from < 0)
             digits = (uint32_t)(mantissa << -from);
-        else
+        else if (from < 128)
             digits = (uint32_t)(mantissa >> from);
         const uint64_t total = (uint64_t)words[i] + digits + carry;
         words[i] = (uint32_t)total;
@@ -68,7 +68,8 @@ static uint32_t negated_if(bool negative, uint32_t bits) {
 /* A result that is below 2^-126 when rounded to 24 bits, whatever its exponent, is the one that is flushed. */
 uint32_t independent_rounded(bool negative, u128 mantissa, int exponent, bool more, bool flush) {
     static const struct binary low = {.precision = 24, .least = -300, .exponent_bits = 8}; /* infinite from 2^-22 on */
-    if (flush && independent_round(&low, false, mantissa, exponent, more) < independent_round(&low, false, 1, -126, 0))
+    if (flush && exponent < -126 &&
+        independent_round(&low, false, mantissa, exponent, more) < independent_round(&low, false, 1, -126, 0))
         return negated_if(negative, 0);
     return independent_round(&binary32, negative, mantissa, exponent, more);
 }
