@@ -16,23 +16,15 @@
 #include "activation.h"
 #include "amax.h"
 #include "half.h"
-#include <math.h>
+#include "int8.h"
 #include <string.h>
-
-/* Held to int8 first, which changes no result since both ends are integers, and keeps the conversion in range. */
-static int8_t to_int8(float p) {
-    if (isnan(p))
-        return 0;
-    p = p < -128 ? -128 : p > 127 ? 127 : p;
-    return (int8_t)lrintf(p); /* nearest even: nothing here ever changes the rounding mode */
-}
 
 void pad40_quantize(const float in[32], struct block_pad40 *b) {
     float d = amax_of(in, PAD40_VALUES) / 127.0f;
     float inverse = d == 0 ? 0.0f : 1.0f / d;
     *b = (struct block_pad40){.d = half_from_float(d)};
     for (int k = 0; k < PAD40_VALUES; k++) {
-        b->q[k] = to_int8(in[k] * inverse);
+        b->q[k] = int8_ties_even(in[k] * inverse);
         b->sum += b->q[k];
     }
 }

@@ -38,4 +38,33 @@ extern pad40_terms pad40_one_term_truth, pad40_two_term_truth, pad40_rank_1_trut
 void pad40_truth(const struct gemm *g, size_t terms_a_dot, const struct contract_operands *op, double *value,
                  double *bound);
 
+/* Defines evaluate and truth of a contract (contract.h) made of the pieces above, as neither operands nor loaders say
+ * whose they are. format_: of the weight; load: pad40_activation or pad40_t_activation; dots_a_block: 1, or 2 for
+ * weights with sub-blocks of 16; fold_: pad40_one_term, pad40_two_term or pad40_rank_1; terms_a_dot: 1, or 2 where
+ * there are minima. */
+#define PAD40_GEMM(format_, load, dots_a_block, fold_, terms_a_dot)                                                    \
+    extern const struct block_format format_;                                                                          \
+    static void weight(const struct contract_operands *op, size_t row, size_t k, size_t values,                        \
+                       struct gemm_part *out) {                                                                        \
+        pad40_weight(&format_, op, row, k, values, out);                                                               \
+    }                                                                                                                  \
+    static void activation(const struct contract_operands *op, size_t token, size_t k, size_t values,                  \
+                           struct gemm_part *out) {                                                                    \
+        load(dots_a_block, op, token, k, values, out);                                                                 \
+    }                                                                                                                  \
+    static const struct gemm gemm = {                                                                                  \
+        .dot_values = 32 / (dots_a_block),                                                                             \
+        .state = 1,                                                                                                    \
+        .weight = weight,                                                                                              \
+        .activation = activation,                                                                                      \
+        .fold = fold_,                                                                                                 \
+        .truth = fold_##_truth,                                                                                        \
+    };                                                                                                                 \
+    static void evaluate(const struct contract_operands *op, void *result) {                                           \
+        gemm_evaluate(&gemm, op, result);                                                                              \
+    }                                                                                                                  \
+    static void truth(const struct contract_operands *op, double *value, double *bound) {                              \
+        pad40_truth(&gemm, terms_a_dot, op, value, bound);                                                             \
+    }
+
 #endif

@@ -34,25 +34,7 @@ static const struct quantize_rule rule = {
     .sum = sum,
 };
 
-static void evaluate(const struct contract_operands *op, void *result) {
-    quantize_contract_evaluate(&rule, op, result);
-}
-
-static void truth(const struct contract_operands *op, double *value, double *bound) {
-    quantize_contract_truth(&rule, op, value, bound);
-}
-
-static void decode(const struct contract_operands *op, const void *result, double *value) {
-    quantize_contract_decode(&rule, op, result, value);
-}
-
-static size_t cells(const struct contract_operands *op) {
-    return quantize_contract_cells(&rule, op);
-}
-
-static size_t result_bytes(const struct contract_operands *op) {
-    return quantize_contract_result_bytes(&rule, op);
-}
+QUANTIZE_CONTRACT_FORWARD(rule)
 
 const struct contract contract_pad40_t_quantize = {
     .name = "pad40_t_quantize",

@@ -16,33 +16,7 @@
 #include "contract.h"
 #include "pad40_gemm.h"
 
-extern const struct block_format format_q4_k;
-
-static void weight(const struct contract_operands *op, size_t row, size_t k, size_t values, struct gemm_part *out) {
-    pad40_weight(&format_q4_k, op, row, k, values, out);
-}
-
-static void activation(const struct contract_operands *op, size_t token, size_t k, size_t values,
-                       struct gemm_part *out) {
-    pad40_activation(1, op, token, k, values, out);
-}
-
-static const struct gemm gemm = {
-    .dot_values = 32,
-    .state = 1,
-    .weight = weight,
-    .activation = activation,
-    .fold = pad40_rank_1,
-    .truth = pad40_rank_1_truth,
-};
-
-static void evaluate(const struct contract_operands *op, void *result) {
-    gemm_evaluate(&gemm, op, result);
-}
-
-static void truth(const struct contract_operands *op, double *value, double *bound) {
-    pad40_truth(&gemm, 2, op, value, bound);
-}
+PAD40_GEMM(format_q4_k, pad40_activation, 1, pad40_rank_1, 2)
 
 const struct contract contract_q4_k_pad40_rank_1 = {
     .name = "q4_k_pad40_rank_1",

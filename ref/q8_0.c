@@ -7,6 +7,7 @@
  * leaves both undefined). */
 #include "format.h"
 #include "half.h"
+#include "int8.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -20,13 +21,6 @@ struct block_q8_0 {
 static_assert(sizeof(struct block_q8_0) == 34, "q8_0 block is 34 bytes");
 static_assert(offsetof(struct block_q8_0, q) == 2, "q8_0 quants");
 
-static int8_t to_int8(float x) {
-    if (isnan(x))
-        return 0;
-    x = x < -128 ? -128 : x > 127 ? 127 : x;
-    return (int8_t)roundf(x);
-}
-
 static void quantize(const float *in, void *block) {
     float amax = 0;
     for (int k = 0; k < VALUES; k++)
@@ -34,7 +28,7 @@ static void quantize(const float *in, void *block) {
     float d = amax / 127.0f, id = d != 0 ? 1.0f / d : 0.0f;
     struct block_q8_0 b = {.d = half_from_float(d)};
     for (int k = 0; k < VALUES; k++)
-        b.q[k] = to_int8(in[k] * id);
+        b.q[k] = int8_ties_away(in[k] * id);
     memcpy(block, &b, sizeof b);
 }
 

@@ -13,33 +13,7 @@
 #include "contract.h"
 #include "pad40_gemm.h"
 
-extern const struct block_format format_q8_0;
-
-static void weight(const struct contract_operands *op, size_t row, size_t k, size_t values, struct gemm_part *out) {
-    pad40_weight(&format_q8_0, op, row, k, values, out);
-}
-
-static void activation(const struct contract_operands *op, size_t token, size_t k, size_t values,
-                       struct gemm_part *out) {
-    pad40_activation(1, op, token, k, values, out);
-}
-
-static const struct gemm gemm = {
-    .dot_values = 32,
-    .state = 1,
-    .weight = weight,
-    .activation = activation,
-    .fold = pad40_one_term,
-    .truth = pad40_one_term_truth,
-};
-
-static void evaluate(const struct contract_operands *op, void *result) {
-    gemm_evaluate(&gemm, op, result);
-}
-
-static void truth(const struct contract_operands *op, double *value, double *bound) {
-    pad40_truth(&gemm, 1, op, value, bound);
-}
+PAD40_GEMM(format_q8_0, pad40_activation, 1, pad40_one_term, 1)
 
 const struct contract contract_q8_0_pad40 = {
     .name = "q8_0_pad40",

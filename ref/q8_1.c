@@ -19,17 +19,11 @@
 #include "q8_1.h"
 #include "activation.h"
 #include "half.h"
+#include "int8.h"
 #include "q8_1_gpu.h"
 #include "rcp_approx.h"
 #include <math.h>
 #include <string.h>
-
-static int8_t to_int8(float x) {
-    if (isnan(x))
-        return 0;
-    x = x < -128 ? -128 : x > 127 ? 127 : x;
-    return (int8_t)roundf(x);
-}
 
 void q8_1_quantize(const float in[32], struct block_q8_1 *b) {
     float amax = 0;
@@ -38,7 +32,7 @@ void q8_1_quantize(const float in[32], struct block_q8_1 *b) {
     float d = amax / 127.0f, id = d != 0 ? 1.0f / d : 0.0f;
     int sum = 0;
     for (int k = 0; k < Q8_1_VALUES; k++)
-        sum += b->q[k] = to_int8(in[k] * id);
+        sum += b->q[k] = int8_ties_away(in[k] * id);
     b->d = half_from_float(d);
     b->s = half_from_float((float)sum * d);
 }

@@ -13,6 +13,7 @@
 #include "q8_k.h"
 #include "activation.h"
 #include "format.h"
+#include "int8.h"
 #include <math.h>
 #include <string.h>
 
@@ -27,13 +28,6 @@ static void store(const int8_t q[VALUES], float d, void *block) {
     memcpy(block, &b, sizeof b);
 }
 
-static int8_t to_int8(float x) {
-    if (!isfinite(x))
-        return 0;
-    float whole = rintf(x); /* nearest, ties to even: the rounding mode is never changed */
-    return (int8_t)(whole < -128 ? -128 : whole > 127 ? 127 : whole);
-}
-
 static void quantize(const float *in, void *block) {
     int8_t q[VALUES] = {0};
     float max = 0;
@@ -41,8 +35,10 @@ static void quantize(const float *in, void *block) {
         max = fabsf(in[k]) > fabsf(max) ? in[k] : max;
     float inverse = -127.0f / max, d = 1.0f / inverse;
     if (fabsf(max) > 0) {
-        for (int k = 0; k < VALUES; k++)
-            q[k] = to_int8(in[k] * inverse);
+        for (int k = 0; k < VALUES; k++) {
+            float p = in[k] * inverse;
+            q[k] = isfinite(p) ? int8_ties_even(p) : 0; /* inverse may be infinite: the corners above */
+        }
     } else {
         d = 0;
     }

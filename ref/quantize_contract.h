@@ -41,6 +41,25 @@ void quantize_contract_decode(const struct quantize_rule *r, const struct contra
 size_t quantize_contract_result_bytes(const struct quantize_rule *r, const struct contract_operands *op);
 size_t quantize_contract_cells(const struct quantize_rule *r, const struct contract_operands *op);
 
+/* Defines evaluate, truth, decode, cells and result_bytes of a contract (contract.h): the functions above with this
+ * rule. The operands do not say whose they are, so every contract needs its own five. */
+#define QUANTIZE_CONTRACT_FORWARD(rule)                                                                                \
+    static void evaluate(const struct contract_operands *op, void *result) {                                           \
+        quantize_contract_evaluate(&(rule), op, result);                                                               \
+    }                                                                                                                  \
+    static void truth(const struct contract_operands *op, double *value, double *bound) {                              \
+        quantize_contract_truth(&(rule), op, value, bound);                                                            \
+    }                                                                                                                  \
+    static void decode(const struct contract_operands *op, const void *result, double *value) {                        \
+        quantize_contract_decode(&(rule), op, result, value);                                                          \
+    }                                                                                                                  \
+    static size_t cells(const struct contract_operands *op) {                                                          \
+        return quantize_contract_cells(&(rule), op);                                                                   \
+    }                                                                                                                  \
+    static size_t result_bytes(const struct contract_operands *op) {                                                   \
+        return quantize_contract_result_bytes(&(rule), op);                                                            \
+    }
+
 /* The d of a block that begins with it. */
 double quantize_contract_leading_f16(const void *block, size_t k);
 double quantize_contract_leading_f32(const void *block, size_t k);

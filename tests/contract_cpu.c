@@ -132,12 +132,10 @@ static float planted_cell(const struct data *d, size_t token, size_t row, enum p
         memcpy(half, w, 4);
         int32_t dot[8] = {0}, low = 0;
         for (unsigned e = 0; e < 256; e++) {
-            const struct q4_k_cell c = independent_q4_k_cell(w, e);
-            dot[plant == ONE_SUM           ? 0
-                : plant == NEIGHBOUR_LANES ? e / 32
-                                           : e % 8] += (int32_t)(c.scale * c.nibble) * a.q[e];
+            const struct integers c = independent_read_q4_k(w, e);
+            dot[plant == ONE_SUM ? 0 : plant == NEIGHBOUR_LANES ? e / 32 : e % 8] += c.scale * c.code * a.q[e];
             if (e % 16 == 0)
-                low += (int32_t)c.min * a.sums[plant == MIN_OF_FIRST_SUM ? e / 32 * 2 : e / 16];
+                low += c.min * a.sums[plant == MIN_OF_FIRST_SUM ? e / 32 * 2 : e / 16];
         }
         for (int l = 0; l < 8; l++)
             lane[l] += half_to_float(half[0]) * a.d * (float)dot[l];

@@ -74,11 +74,11 @@ static uint32_t cell(const struct data *d, int i, size_t token, size_t row, enum
     for (size_t p = 0; p < count; p++) {
         const size_t next = plant == PARTS_ASCENDING || plant == LAST_PART_FIRST ? p : count - 1 - p;
         if (plant != FORGOTTEN_PART || next != 0)
-            s = independent_plus(s, part[next], rules.flush);
+            s = independent_add(s, part[next], rules.flush);
         if (plant == LAST_PART_FIRST && p == 0)
-            s = independent_plus(part[count], s, rules.flush);
+            s = independent_add(part[count], s, rules.flush);
     }
-    return plant == LAST_PART_FIRST ? s : independent_plus(part[count], s, rules.flush);
+    return plant == LAST_PART_FIRST ? s : independent_add(part[count], s, rules.flush);
 }
 
 static size_t cells_that_differ(const struct data *d, int i, const float *result, enum plant plant) {

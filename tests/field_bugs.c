@@ -1,6 +1,6 @@
 /* Faults that quantized kernels and formats have had in the field, each with its own small input: the right value, and
- * that of the fault where it costs a line. Only the public tables of formats and activations are used, and the measured
- * reciprocal.
+ * that of the fault where it costs a line. Only the public tables of formats and activations are used, the measured
+ * reciprocal, and second implementations for faults that need one.
  *
  * A test is named after its row of the log: B70 to B91 decode, B92 to B99 overflow, B100 to B102 round. Source: the
  * public reports that the comment of a test names (llama = ggml-org/llama.cpp, ik = ikawrakow/ik_llama.cpp).
@@ -16,6 +16,7 @@
 #include "../ref/format.h"
 #include "../ref/half.h"
 #include "../ref/rcp_approx.h"
+#include "independent/independent.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,12 @@ Test(field_bugs, B70_q4_K_packed_scales) {
         wrong_top += of_fault != min[s];
     }
     cr_assert(in_order == 4 && wrong_top == 3, "faults that show in %d and %d sub-blocks", in_order, wrong_top);
+    uint8_t same_scales[176] = {0}; /* q5_K has them in the same place */
+    memcpy(same_scales + 4, scales, sizeof scales);
+    format("q5_K")->unpack(same_scales, &b);
+    for (unsigned s = 0; s < 8; s++)
+        cr_assert(b.scale[s] == scale[s] && b.min[s] == min[s], "q5_K sub-block %u: %d %d, want %d %d", s, b.scale[s],
+                  b.min[s], scale[s], min[s]);
 }
 
 /* aprender#2115: 6-bit scales read as 4-bit ones, which tests of zero blocks cannot see. */
@@ -128,8 +135,13 @@ Test(field_bugs, B71_q3_K_six_bit_scales) {
 /* candle#1569: where the high bit is absent, 1 was added. */
 Test(field_bugs, B74_q5_K_absent_high_bit) {
     uint8_t block[176] = {[4] = 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1}; /* every scale 1, every minimum 0 */
+    float zeros[256];
     put16(block, 0, F16_ONE);
+    put16(block, 2, F16_ONE);
     sum_is("q5_K, all codes 0 (the fault gives 256)", sum(format("q5_K"), block), 0);
+    format("q5_K")->dequantize(block, zeros);
+    for (unsigned k = 0; k < 256; k++)
+        cr_assert(float_bits(zeros[k]) == 0, "q5_K, value %u: %g, want +0", k, (double)zeros[k]);
     for (unsigned e = 0; e < 256; e++) {
         float out[256];
         block[16 + e % 32] = (uint8_t)(1 << e / 32);
@@ -291,8 +303,9 @@ Test(field_bugs, B92_sum_in_binary16) {
         {2047.4375f, 0x4c08, 0x7bff},    /* 32 x = 65518, to 65504 */
         {2047.5f, 0x4c08, F16_INFINITY}, /* 65520 */
         {2100, 0x4c22, F16_INFINITY},    /* 67200; d = 16.53125 */
+        {-2047.4375f, 0x4c08, 0xfbff},   {-2100, 0x4c22, 0xfc00},
     };
-    static const char *const name[] = {"q8_1", "q8_1_cuda", "q8_1_mmq_ds4"}; /* d at 0, s at 2 */
+    static const char *const name[] = {"q8_1", "q8_1_cuda", "q8_1_mmq_ds4"}; /* d at 0, s at 2; ds4 four times */
     load_reciprocal();
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         float x[128];
@@ -301,14 +314,22 @@ Test(field_bugs, B92_sum_in_binary16) {
             x[k] = row[i].x;
         for (size_t f = 0; f < sizeof name / sizeof *name; f++) {
             activation(name[f])->quantize(x, block);
-            cr_assert(get16(block, 0) == row[i].d && get16(block, 2) == row[i].s,
-                      "%s of %g: d 0x%04x s 0x%04x, want 0x%04x 0x%04x", name[f], (double)row[i].x, get16(block, 0),
-                      get16(block, 2), row[i].d, row[i].s);
+            for (size_t at = 0; at < (f == 2 ? 16 : 4); at += 4)
+                cr_assert(get16(block, at) == row[i].d && get16(block, at + 2) == row[i].s,
+                          "%s of %g: d 0x%04x s 0x%04x, want 0x%04x 0x%04x", name[f], (double)row[i].x,
+                          get16(block, at), get16(block, at + 2), row[i].d, row[i].s);
         }
+        activation("q8_1_mmq_d2s6")->quantize(x, block); /* 16 values a sum: half of it, no overflow */
+        cr_assert(get16(block, 4) == half_from_float(16 * row[i].x), "q8_1_mmq_d2s6 of %g: s 0x%04x", (double)row[i].x,
+                  get16(block, 4));
+        const int codes = row[i].x < 0 ? -127 * 32 : 127 * 32;
+        activation("pad40_t")->quantize(x, block); /* sums of codes do not overflow at all */
+        cr_assert((int16_t)get16(block, 2) == codes, "pad40_t of %g: sum %d", (double)row[i].x,
+                  (int16_t)get16(block, 2));
         activation("pad40")->quantize(x, block); /* keeps the sum as an integer */
         int32_t whole;
         memcpy(&whole, block + 36, sizeof whole);
-        cr_assert(whole == 127 * 32, "pad40 of %g: sum %d", (double)row[i].x, whole);
+        cr_assert(whole == codes, "pad40 of %g: sum %d", (double)row[i].x, whole);
     }
     /* q4_1 with d = 1, m = 0, every code 1: 67183 from d and quants, 67200 in truth, NaN by m * s */
     double product = 0;
@@ -385,6 +406,10 @@ Test(field_bugs, B100_q4_0_fused) {
     cr_assert(float_bits(id) == 0x402aaaab, "1 / d is 0x%08x", float_bits(id));
     cr_assert((block[3] & 15) == 1, "code %d, want 1", block[3] & 15);
     cr_assert((int)fmaf(x[1], id, 8.5f) == 0, "fused, the code is 0");
+    uint32_t bits[32];
+    memcpy(bits, x, sizeof bits);
+    independent_quantize_q4_0(bits, block, FUSED);
+    cr_assert((block[3] & 15) == 0, "planted: the fused form must give 0");
 }
 
 /* aiter#4030, onnxruntime#32452: ties. 127 and 31 times 0.5 under d = 1, summed: 142.5 in truth. */
@@ -425,8 +450,13 @@ Test(field_bugs, B102_three_q8_1) {
         ties[k] = 0.5f;
     q8_1->quantize(ties, cpu);
     q8_1_cuda->quantize(ties, vector);
+    cr_assert(get16(cpu, 0) == F16_ONE && get16(vector, 0) == F16_ONE, "d is 1");
     value_is("s of q8_1", 0, half_to_float((uint16_t)get16(cpu, 2)), 158);
     value_is("s of q8_1_cuda", 0, half_to_float((uint16_t)get16(vector, 2)), 142.5f);
+    ties[0] = -127;
+    q8_1_cuda->quantize(ties, vector);
+    cr_assert((int8_t)vector[4] == -127, "code of -127: %d", (int8_t)vector[4]);
+    value_is("s of q8_1_cuda below zero", 0, half_to_float((uint16_t)get16(vector, 2)), -111.5f);
 
     /* d is amax / 127, or 1 / (127 / amax). With amax = 11 they differ in f32, which d4 keeps. */
     const float eleven[128] = {11};
@@ -439,6 +469,15 @@ Test(field_bugs, B102_three_q8_1) {
      * 4.4999995, codes 5 and 4; but the build has -use_fast_math, and by the GPU's reciprocal both have 4. */
     const float x = bits_float(0x3d112244), one[128] = {1, x}, three[128] = {3, x};
     cr_assert(float_bits(x / (1.0f / 127.0f)) == 0x40900000 && float_bits(x * 127.0f) == 0x408fffff, "IEEE division");
+    static const struct q8_1_rules ieee = {.divides_exactly = true};
+    uint32_t bits[128] = {float_bits(11)};
+    independent_q8_1_mmq(Q8_1_MMQ_D4, &ieee, NULL, bits, tile);
+    memcpy(&d_bits, tile, sizeof d_bits);
+    cr_assert(d_bits == 0x3db162c5, "IEEE: d of amax 11: 0x%08x", d_bits);
+    memcpy(bits, one, sizeof bits);
+    independent_q8_1_mmq(Q8_1_MMQ_D4, &ieee, NULL, bits, tile);
+    independent_q8_1_cuda(&ieee, NULL, bits, vector);
+    cr_assert(vector[5] == 5 && tile[17] == 4, "IEEE: codes %d and %d", vector[5], tile[17]);
     q8_1->quantize(one, cpu);
     q8_1_cuda->quantize(one, vector);
     d4->quantize(one, tile);

@@ -9,22 +9,15 @@
 
 enum { MOST_BYTES = 320, VALUES = 256, RANDOM_BLOCKS = 1500 };
 
-static struct k_cell q4_k_cell(const uint8_t *block, unsigned e) {
-    struct q4_k_cell c = independent_q4_k_cell(block, e);
-    return (struct k_cell){.scale = (int)c.scale, .min = (int)c.min, .code = (int)c.nibble};
-}
-
 static const struct {
     const char *name;
     uint32_t type;
     size_t bytes, sub_values;
-    independent_k_cell *cell;
+    independent_reader *read;
 } formats[] = {
-    {"q2_K", 10, 84, 16, independent_q2_k_cell},
-    {"q3_K", 11, 110, 16, independent_q3_k_cell},
-    {"q4_K", 12, 144, 32, q4_k_cell},
-    {"q5_K", 13, 176, 32, independent_q5_k_cell},
-    {"q6_K", 14, 210, 16, independent_q6_k_cell},
+    {"q2_K", 10, 84, 16, independent_read_q2_k},  {"q3_K", 11, 110, 16, independent_read_q3_k},
+    {"q4_K", 12, 144, 32, independent_read_q4_k}, {"q5_K", 13, 176, 32, independent_read_q5_k},
+    {"q6_K", 14, 210, 16, independent_read_q6_k},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -84,7 +77,7 @@ struct wrong { /* how many sub-blocks and values of all blocks */
 
 static void compare(int format, const uint8_t *block, const struct block_integers *b, struct wrong *wrong) {
     for (unsigned e = 0; e < VALUES; e++) {
-        struct k_cell want = formats[format].cell(block, e);
+        struct integers want = formats[format].read(block, e);
         unsigned s = e / (unsigned)formats[format].sub_values;
         wrong->scales += b->scale[s] != want.scale;
         wrong->mins += b->min[s] != want.min;
@@ -354,56 +347,6 @@ Test(kquants, planted_faults_show_where_they_are) {
         cr_assert(row[i].where == CODES || !w.codes, "%s: planted: %s, also seen in codes", row[i].format,
                   row[i].fault);
     }
-}
-
-/* ---- small blocks of public bug reports ---- */
-
-/* The scale bytes of paiml/aprender#2141. */
-Test(kquants, packed_scales_of_a_report) {
-    static const uint8_t scales[12] = {0xc1, 0xc2, 0xc3, 0xc4, 0x45, 0x86, 0xc7, 0x08, 0x1d, 0x1e, 0x1f, 0x20};
-    static const int scale[8] = {1, 2, 3, 4, 61, 62, 63, 48}, min[8] = {5, 6, 7, 8, 17, 33, 49, 2};
-    static const char *const names[] = {"q4_K", "q5_K"};
-    for (int i = 0; i < 2; i++) {
-        uint8_t block[MOST_BYTES] = {0};
-        struct block_integers b;
-        memcpy(block + 4, scales, sizeof scales);
-        format_named(names[i])->unpack(block, &b);
-        for (int s = 0; s < 8; s++)
-            cr_assert(b.scale[s] == scale[s] && b.min[s] == min[s], "%s sub-block %d: %d %d, want %d %d", names[i], s,
-                      b.scale[s], b.min[s], scale[s], min[s]);
-    }
-}
-
-/* Sixteen different scales and one code other than 0 a sub-block (paiml/aprender#2115). */
-Test(kquants, q3_k_different_scales) {
-    const struct block_format *f = format_named("q3_K");
-    struct block_integers b = {.d = 1};
-    uint8_t block[MOST_BYTES];
-    float y[VALUES];
-    for (int s = 0; s < 16; s++) {
-        b.scale[s] = (int16_t)(4 * s - 32);
-        b.code[16 * s + s] = 1;
-    }
-    f->pack(&b, block);
-    f->dequantize(block, y);
-    for (int k = 0; k < VALUES; k++) {
-        float want = k % 16 == k / 16 ? (float)(4 * (k / 16) - 32) : 0;
-        cr_assert((float_bits(y[k]) & 0x7fffffff) == (float_bits(want) & 0x7fffffff) && (want == 0 || y[k] * want > 0),
-                  "value %d: %g, want %g", k, (double)y[k], (double)want);
-    }
-}
-
-/* All codes 0 under d = sc = 1 are zeros (huggingface/candle#1569). */
-Test(kquants, q5_k_absent_high_bits) {
-    struct block_integers b = {.d = 1, .dmin = 1};
-    uint8_t block[MOST_BYTES];
-    float y[VALUES];
-    for (int s = 0; s < 8; s++)
-        b.scale[s] = 1;
-    format_named("q5_K")->pack(&b, block);
-    format_named("q5_K")->dequantize(block, y);
-    for (int k = 0; k < VALUES; k++)
-        cr_assert(float_bits(y[k]) == 0, "value %d: %g, want 0", k, (double)y[k]);
 }
 
 /* ---- packing ---- */

@@ -30,7 +30,7 @@ static int wrong_scales(scale_min_reader *read, const uint8_t scales[12]) {
     int wrong = 0;
     for (unsigned s = 0; s < 8; s++) {
         uint8_t sc, m;
-        struct q4_k_cell want = independent_q4_k_cell(block, 32 * s);
+        struct integers want = independent_read_q4_k(block, 32 * s);
         read(s, scales, &sc, &m);
         wrong += sc != want.scale || m != want.min;
     }
@@ -105,8 +105,8 @@ Test(q4_k, nibbles_and_dot) {
             q4_k_nibbles(&b, sub, n);
             q4_k_set_nibbles(&copy, sub, n);
             for (unsigned k = 0; k < 32; k++) {
-                unsigned nibble = independent_q4_k_cell((const uint8_t *)&b, 32 * sub + k).nibble;
-                cr_assert(n[k] == nibble, "block %d nibble (%u, %u): %u, want %u", i, sub, k, n[k], nibble);
+                int nibble = independent_read_q4_k((const uint8_t *)&b, 32 * sub + k).code;
+                cr_assert(n[k] == nibble, "block %d nibble (%u, %u): %u, want %d", i, sub, k, n[k], nibble);
                 q[k] = i == 0 ? -128 : i == 1 ? 127 : (int8_t)(random_u32(&s) & 255);
                 want += nibble * (int64_t)q[k];
             }
@@ -131,12 +131,14 @@ Test(q4_k, values_against_exact_integers) {
         }
         memcpy(unaligned + 1, &b, 144);
         format_named("q4_K")->dequantize(unaligned + 1, out);
+        uint32_t bits[256];
+        independent_q4_k((const uint8_t *)&b, bits);
         for (unsigned e = 0; e < 256; e++) {
-            uint32_t want = independent_q4_k_value((const uint8_t *)&b, e), got = float_bits(out[e]);
+            uint32_t want = bits[e], got = float_bits(out[e]);
             cr_assert(got == want, "block %d value %u: want 0x%08x got 0x%08x", i, e, want, got);
-            struct q4_k_cell c = independent_q4_k_cell((const uint8_t *)&b, e);
+            struct integers c = independent_read_q4_k((const uint8_t *)&b, e);
             /* planted: d * (sc * n) in binary16, as half-precision kernels have it */
-            float planted = half_to_float(half_from_float(half_to_float(b.d) * (float)(c.scale * c.nibble))) -
+            float planted = half_to_float(half_from_float(half_to_float(b.d) * (float)(c.scale * c.code))) -
                             half_to_float(b.dmin) * (float)c.min;
             fused += float_bits(planted) != want;
         }

@@ -33,30 +33,15 @@ struct parts { /* a finite number is +-(mantissa * 2^exponent) */
 };
 struct parts independent_parts(const struct binary *f, uint32_t bits);
 
-/* ---- binary32.c: one operation on bits of f32, rounded once ---- */
+/* ---- bits.c ---- */
 
 /* `count` bits from number `first` on, bit 0 being the lowest of byte 0; the first is the lowest of the result. */
 unsigned independent_bits(const uint8_t *bytes, unsigned first, unsigned count);
-/* a + b, a * b, a / b. Operands MUST be finite, b of the quotient not 0; one term of a sum may be infinite. */
-uint32_t independent_add(uint32_t a, uint32_t b);
-uint32_t independent_multiply(uint32_t a, uint32_t b);
-uint32_t independent_divide(uint32_t a, uint32_t b);
-/* The value as a whole number, the fraction cut off, held to +-(2^31 - 1). */
-int32_t independent_truncate(uint32_t a);
-/* -1, 0, 1 as the value of a is below, equal to or above that of b. */
-int independent_compare(uint32_t a, uint32_t b);
-uint16_t independent_half_of(uint32_t a); /* the binary16 nearest to a finite or infinite f32 */
-/* +-(d * integer), d the finite binary16 at bytes; `negative` gives the sign of integer, which a zero needs. */
-uint32_t independent_scaled(const uint8_t *bytes, bool negative, u128 integer);
-/* d * integer + m, d and m the finite binary16 at d_bytes and m_bytes. */
-uint32_t independent_scaled_plus(const uint8_t *d_bytes, unsigned integer, const uint8_t *m_bytes);
-/* d * a - dmin * b, rounded once, d and dmin the finite binary16 at d_bytes and dmin_bytes. */
-uint32_t independent_difference(const uint8_t *d_bytes, unsigned a, const uint8_t *dmin_bytes, unsigned b);
+int independent_signed_bits(const uint8_t *bytes, unsigned first, unsigned count); /* in two's complement */
 
 /* ---- half.c ---- */
 
-double independent_half_value(uint16_t h);   /* by ldexp; infinities and NaN as C has them */
-uint16_t independent_half_nearest(double x); /* by search among all binary16 values; NaN gives 0x7fff */
+double independent_half_value(uint16_t h); /* by ldexp; infinities and NaN as C has them */
 
 /* ---- decoders.c: one decoder a format, one file each ---- */
 
@@ -66,7 +51,8 @@ typedef void independent_decoder(const uint8_t *block, uint32_t *bits);
 independent_decoder *independent_decoder_of(const char *format); /* ggml's name; NULL when there is none */
 
 independent_decoder independent_f32, independent_f16, independent_bf16, independent_q4_0, independent_q4_1,
-    independent_q5_0, independent_q5_1, independent_q8_0, independent_iq4_nl, independent_iq4_xs, independent_mxfp4;
+    independent_q5_0, independent_q5_1, independent_q8_0, independent_q2_k, independent_q3_k, independent_q4_k,
+    independent_q5_k, independent_q6_k, independent_q8_k, independent_iq4_nl, independent_iq4_xs, independent_mxfp4;
 
 /* ---- q4_0.c, q4_1.c, ...: quantisers as ggml states them, for finite values ---- */
 
@@ -84,23 +70,27 @@ unsigned independent_nibble(const uint8_t bytes[16], unsigned e);
 void independent_set_nibble(uint8_t bytes[16], unsigned e, unsigned n);
 extern const int independent_iq4_codes[16];
 
-/* ---- q4_k.c ---- */
+/* ---- integers.c; a reader in the file of each format ---- */
 
-struct q4_k_cell { /* value e of a block stands for d * scale * nibble - dmin * min */
-    unsigned scale, min, nibble;
+struct integers { /* value e of a block stands for d * scale * code - dmin * min */
+    int code, scale, min;
+    uint32_t d, dmin; /* binary16, 0 where the format has none; a minimum beside d (q4_1, q5_1) is -dmin, min 1 */
 };
-struct q4_k_cell independent_q4_k_cell(const uint8_t block[144], unsigned e);
-/* Bits of the f32 nearest to the exact value e of a block with finite d and dmin. */
-uint32_t independent_q4_k_value(const uint8_t block[144], unsigned e);
-
-/* ---- q2_k.c, q3_k.c, q5_k.c, q6_k.c, q8_k.c ---- */
-
-independent_decoder independent_q2_k, independent_q3_k, independent_q5_k, independent_q6_k, independent_q8_k;
-struct k_cell { /* value e of a block stands for d * scale * code - dmin * min */
-    int scale, min, code;
+typedef struct integers independent_reader(const uint8_t *block, unsigned e);
+independent_reader independent_read_q4_0, independent_read_q4_1, independent_read_q5_0, independent_read_q5_1,
+    independent_read_q8_0, independent_read_q2_k, independent_read_q3_k, independent_read_q4_k, independent_read_q5_k,
+    independent_read_q6_k;
+struct integer_format {
+    const char *name; /* ggml's */
+    unsigned values, bytes, sub_values;
+    independent_reader *read;
 };
-typedef struct k_cell independent_k_cell(const uint8_t *block, unsigned e);
-independent_k_cell independent_q2_k_cell, independent_q3_k_cell, independent_q5_k_cell, independent_q6_k_cell;
+const struct integer_format *independent_integers_of(const char *format); /* of a reader above; NULL for any other */
+/* bits[e] = the f32 nearest to what value e stands for, d and dmin being finite; a decoder. */
+void independent_values(independent_reader *read, unsigned count, const uint8_t *block, uint32_t *bits);
+
+/* ---- q8_k.c ---- */
+
 /* How a quantiser to q8_K goes wrong: halves away from zero, x divided by the stored d, d of the sign of the largest
  * value, the last of several largest values in place of the first. */
 enum q8_k_slip { Q8_K_RIGHT, Q8_K_HALVES_AWAY, Q8_K_STORED_SCALE, Q8_K_SIGN, Q8_K_LAST };
@@ -140,20 +130,6 @@ enum q8_1_mmq_kind { Q8_1_MMQ_D4, Q8_1_MMQ_DS4, Q8_1_MMQ_D2S6 };
 void independent_q8_1_mmq(enum q8_1_mmq_kind kind, const struct q8_1_rules *r, const uint8_t *table,
                           const uint32_t x[128], uint8_t block[144]);
 
-/* ---- integers.c ---- */
-
-struct integers { /* of one value of a block, and its floating-point fields as bits of binary16; 0 where it has none */
-    int code, scale, min;
-    uint32_t d, dmin; /* a minimum that stands beside d itself (q4_1, q5_1) is -dmin, and min is 1 */
-};
-struct integer_format {
-    const char *name; /* ggml's */
-    unsigned values, bytes, sub_values;
-    struct integers (*read)(const uint8_t *block, unsigned e);
-};
-/* q4_0 q4_1 q5_0 q5_1 q8_0 q4_K q5_K q6_K; NULL for any other. */
-const struct integer_format *independent_integers_of(const char *format);
-
 /* ---- pad40_cell.c ---- */
 
 enum fold { ONE_TERM, TWO_TERM, RANK_1 };
@@ -176,14 +152,25 @@ void independent_wide_add(struct wide *sum, bool negative, u128 mantissa, int ex
 void independent_wide_add_product(struct wide *sum, uint32_t a, uint32_t b, int64_t n);
 double independent_wide_value(const struct wide *sum); /* within 2^-52 of itself */
 
-/* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b) out, ties to even; NaN is 0x7fffffff. With
+/* independent_round to f32; with `flush` 0 where PTX has it under .ftz. */
+uint32_t independent_rounded(bool negative, u128 mantissa, int exponent, bool more, bool flush);
+/* Bits of f32 in, bits of the f32 nearest to a * b + c (a * b, a + b, a / b) out, ties to even; NaN is 0x7fffffff. With
  * `flush` as PTX has it under .ftz. */
 uint32_t independent_fma(uint32_t a, uint32_t b, uint32_t c, bool flush);
-uint32_t independent_times(uint32_t a, uint32_t b, bool flush);
-uint32_t independent_plus(uint32_t a, uint32_t b, bool flush);
-uint32_t independent_whole(int64_t n);                      /* nearest f32 */
-uint32_t independent_widened(uint32_t half);                /* f32 of a binary16 */
-uint32_t independent_half_times(uint32_t half, unsigned n); /* binary16 nearest to half * n; NaN is 0x7fff */
+uint32_t independent_multiply(uint32_t a, uint32_t b, bool flush);
+uint32_t independent_add(uint32_t a, uint32_t b, bool flush);
+uint32_t independent_divide(uint32_t a, uint32_t b, bool flush);
+/* The value as a whole number, the fraction cut off, held to +-(2^31 - 1); NaN gives 0. */
+int32_t independent_truncate(uint32_t a);
+/* The whole number nearest to it, halves away from zero or to even, held to int32; NaN gives 0. */
+int32_t independent_nearest(uint32_t a, bool to_even);
+/* -1, 0, 1 as the value of a is below, equal to or above that of b; neither is NaN. */
+int independent_compare(uint32_t a, uint32_t b);
+uint32_t independent_largest(const uint32_t *x, size_t count); /* max |x|; NaN only where there is nothing else */
+uint32_t independent_whole(int64_t n);                         /* nearest f32 */
+uint32_t independent_widened(uint32_t half);                   /* f32 of a binary16 */
+uint16_t independent_half_of(uint32_t a);                      /* binary16 nearest to an f32; NaN is 0x7fff */
+uint32_t independent_half_times(uint32_t half, unsigned n);    /* binary16 nearest to half * n; NaN is 0x7fff */
 
 /* ---- stream_k.c ---- */
 
@@ -216,8 +203,5 @@ uint32_t independent_cpu(enum cpu_kind kind, const uint8_t *weight_row, const ui
                          bool fused);
 void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const uint8_t *activation_row, size_t id,
                            struct wide *sum);
-
-/* scale * (n - 32) of value e of a q6_K block. */
-int independent_q6_k_integer(const uint8_t block[210], unsigned e);
 
 #endif

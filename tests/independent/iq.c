@@ -5,15 +5,6 @@
 
 enum { D_BITS = 16, VALUES = 256 };
 
-/* `count` bits from number `first` on, the lowest first. */
-static unsigned bits_at(const uint8_t *block, unsigned first, unsigned count) {
-    unsigned value = 0;
-    for (unsigned i = 0; i < count; i++)
-        if (block[(first + i) / 8] / (1 << (first + i) % 8) % 2)
-            value += 1u << i;
-    return value;
-}
-
 /* What a value is made of, in eighths: d * (2 scale + 1) times eighths * (+-level), or times 8 level + shift. */
 struct cell {
     unsigned d, row, column, scale;
@@ -24,44 +15,45 @@ struct cell {
 /* Element j of eight, whose signs are seven bits from `first` on: the eighth makes the number of minus signs even. */
 static bool seven_signs(const uint8_t *block, unsigned first, unsigned j) {
     if (j < 7)
-        return bits_at(block, first + j, 1);
+        return independent_bits(block, first + j, 1);
     unsigned minus = 0;
     for (unsigned i = 0; i < 7; i++)
-        minus += bits_at(block, first + i, 1);
+        minus += independent_bits(block, first + i, 1);
     return minus % 2;
 }
 
 static struct cell cell_1_s(const uint8_t *block, unsigned e) {
     unsigned word = D_BITS + VALUES + 16 * (e / 32);
     return (struct cell){
-        .d = bits_at(block, 0, 16),
-        .row = bits_at(block, D_BITS + 8 * (e / 8), 8) + 256 * bits_at(block, word + 3 * (e % 32 / 8), 3),
+        .d = independent_bits(block, 0, 16),
+        .row = independent_bits(block, D_BITS + 8 * (e / 8), 8) +
+               256 * independent_bits(block, word + 3 * (e % 32 / 8), 3),
         .column = e % 8,
-        .scale = bits_at(block, word + 12, 3),
-        .shift = bits_at(block, word + 15, 1) ? -1 : 1,
+        .scale = independent_bits(block, word + 12, 3),
+        .shift = independent_bits(block, word + 15, 1) ? -1 : 1,
     };
 }
 
 static struct cell cell_1_m(const uint8_t *block, unsigned e) {
     unsigned high = VALUES + 4 * (e / 8), words = VALUES + 128, d = 0;
     for (unsigned i = 0; i < 4; i++)
-        d += bits_at(block, words + 16 * i + 12, 4) << 4 * i;
+        d += independent_bits(block, words + 16 * i + 12, 4) << 4 * i;
     return (struct cell){
         .d = d,
-        .row = bits_at(block, 8 * (e / 8), 8) + 256 * bits_at(block, high, 3),
+        .row = independent_bits(block, 8 * (e / 8), 8) + 256 * independent_bits(block, high, 3),
         .column = e % 8,
-        .scale = bits_at(block, words + 16 * (e / 64) + 3 * (e % 64 / 16), 3),
-        .shift = bits_at(block, high + 3, 1) ? -1 : 1,
+        .scale = independent_bits(block, words + 16 * (e / 64) + 3 * (e % 64 / 16), 3),
+        .shift = independent_bits(block, high + 3, 1) ? -1 : 1,
     };
 }
 
 static struct cell cell_2_xxs(const uint8_t *block, unsigned e) {
     unsigned group = D_BITS + 64 * (e / 32);
     return (struct cell){
-        .d = bits_at(block, 0, 16),
-        .row = bits_at(block, group + 8 * (e % 32 / 8), 8),
+        .d = independent_bits(block, 0, 16),
+        .row = independent_bits(block, group + 8 * (e % 32 / 8), 8),
         .column = e % 8,
-        .scale = bits_at(block, group + 60, 4),
+        .scale = independent_bits(block, group + 60, 4),
         .minus = seven_signs(block, group + 32 + 7 * (e % 32 / 8), e % 8),
     };
 }
@@ -69,42 +61,44 @@ static struct cell cell_2_xxs(const uint8_t *block, unsigned e) {
 static struct cell cell_2_xs(const uint8_t *block, unsigned e) {
     unsigned word = D_BITS + 16 * (e / 8);
     return (struct cell){
-        .d = bits_at(block, 0, 16),
-        .row = bits_at(block, word, 9),
+        .d = independent_bits(block, 0, 16),
+        .row = independent_bits(block, word, 9),
         .column = e % 8,
-        .scale = bits_at(block, D_BITS + 512 + 4 * (e / 16), 4),
+        .scale = independent_bits(block, D_BITS + 512 + 4 * (e / 16), 4),
         .minus = seven_signs(block, word + 9, e % 8),
     };
 }
 
 static struct cell cell_2_s(const uint8_t *block, unsigned e) {
     return (struct cell){
-        .d = bits_at(block, 0, 16),
-        .row = bits_at(block, D_BITS + 8 * (e / 8), 8) + 256 * bits_at(block, D_BITS + 512 + 2 * (e / 8), 2),
+        .d = independent_bits(block, 0, 16),
+        .row = independent_bits(block, D_BITS + 8 * (e / 8), 8) +
+               256 * independent_bits(block, D_BITS + 512 + 2 * (e / 8), 2),
         .column = e % 8,
-        .scale = bits_at(block, D_BITS + 512 + 64 + 4 * (e / 16), 4),
-        .minus = bits_at(block, D_BITS + 256 + e, 1),
+        .scale = independent_bits(block, D_BITS + 512 + 64 + 4 * (e / 16), 4),
+        .minus = independent_bits(block, D_BITS + 256 + e, 1),
     };
 }
 
 static struct cell cell_3_xxs(const uint8_t *block, unsigned e) {
     unsigned word = D_BITS + 512 + 32 * (e / 32);
     return (struct cell){
-        .d = bits_at(block, 0, 16),
-        .row = bits_at(block, D_BITS + 8 * (e / 4), 8),
+        .d = independent_bits(block, 0, 16),
+        .row = independent_bits(block, D_BITS + 8 * (e / 4), 8),
         .column = e % 4,
-        .scale = bits_at(block, word + 28, 4),
+        .scale = independent_bits(block, word + 28, 4),
         .minus = seven_signs(block, word + 7 * (e % 32 / 8), e % 8),
     };
 }
 
 static struct cell cell_3_s(const uint8_t *block, unsigned e) {
     return (struct cell){
-        .d = bits_at(block, 0, 16),
-        .row = bits_at(block, D_BITS + 8 * (e / 4), 8) + 256 * bits_at(block, D_BITS + 512 + e / 4, 1),
+        .d = independent_bits(block, 0, 16),
+        .row =
+            independent_bits(block, D_BITS + 8 * (e / 4), 8) + 256 * independent_bits(block, D_BITS + 512 + e / 4, 1),
         .column = e % 4,
-        .scale = bits_at(block, D_BITS + 512 + 64 + 256 + 4 * (e / 32), 4),
-        .minus = bits_at(block, D_BITS + 512 + 64 + e, 1),
+        .scale = independent_bits(block, D_BITS + 512 + 64 + 256 + 4 * (e / 32), 4),
+        .minus = independent_bits(block, D_BITS + 512 + 64 + e, 1),
     };
 }
 

@@ -52,10 +52,7 @@ static int floor_of_log2(uint32_t x) {
 /* The slips: the exponent of the largest value itself; and a tie to the even nibble, as the type's own rounding would.
  */
 void independent_quantize_mxfp4(const uint32_t *x, uint8_t *block, enum slip slip) {
-    uint32_t largest = 0;
-    for (int k = 0; k < VALUES; k++)
-        if ((x[k] & 0x7fffffff) > largest)
-            largest = x[k] & 0x7fffffff;
+    uint32_t largest = independent_largest(x, VALUES);
     int e = largest ? floor_of_log2(largest) - 2 + 127 : 0;
     if (slip == STORED_SCALE)
         e = (int)(largest >> 23) - 2;
@@ -66,7 +63,7 @@ void independent_quantize_mxfp4(const uint32_t *x, uint8_t *block, enum slip sli
         unsigned best = 0;
         uint32_t least = 0x7f800000;
         for (unsigned n = 0; n < 16; n++) {
-            uint32_t gap = independent_add(value((unsigned)e, n), x[k] ^ 0x80000000) & 0x7fffffff;
+            uint32_t gap = independent_add(value((unsigned)e, n), x[k] ^ 0x80000000, false) & 0x7fffffff;
             if (gap < least || (slip == HALVES_TO_EVEN && gap == least && n % 2 == 0 && n != 8)) {
                 least = gap;
                 best = n;

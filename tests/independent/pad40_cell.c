@@ -77,17 +77,13 @@ static struct operands operands_of(const struct integer_format *f, const uint8_t
     for (size_t k = i * f->sub_values; k < (i + 1) * f->sub_values; k++) {
         struct integers v = f->read(weight_row + k / f->values * f->bytes, (unsigned)(k % f->values));
         const uint8_t *a = activation_row + k / 32 * 40;
-        int q = a[4 + k % 32] < 128 ? a[4 + k % 32] : a[4 + k % 32] - 256;
-        int64_t sum = 0;
-        for (int b = 3; b >= 0; b--)
-            sum = sum * 256 + a[36 + b];
-        o.da = half_of(a[0] + 256u * a[1]);
+        o.da = half_of(independent_bits(a, 0, 16));
         o.d = half_of(v.d);
         o.dmin = half_of(v.dmin);
         o.scale = v.scale;
         o.min = v.min;
-        o.dot += v.code * q;
-        o.sum = (int)(sum < ((int64_t)1 << 31) ? sum : sum - ((int64_t)1 << 32));
+        o.dot += v.code * independent_signed_bits(a + 4, 8 * (unsigned)(k % 32), 8);
+        o.sum = independent_signed_bits(a, 8 * 36, 32);
     }
     return o;
 }

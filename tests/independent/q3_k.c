@@ -4,20 +4,16 @@
  * fourth scale. d at byte 108. A scale counts from -32, a code from -4. */
 #include "independent.h"
 
-struct k_cell independent_q3_k_cell(const uint8_t *block, unsigned e) {
+struct integers independent_read_q3_k(const uint8_t *block, unsigned e) {
     static const unsigned low[16] = {768, 776, 784, 792, 800, 808, 816, 824, 772, 780, 788, 796, 804, 812, 820, 828};
     static const unsigned high[16] = {832, 840, 848, 856, 834, 842, 850, 858, 836, 844, 852, 860, 838, 846, 854, 862};
     unsigned half = e / 128, run = e % 128 / 32, place = e % 32, s = e / 16;
     unsigned scale = independent_bits(block, low[s], 4) + 16 * independent_bits(block, high[s], 2);
     unsigned code = independent_bits(block, 256 + 256 * half + 8 * place + 2 * run, 2) +
                     4 * independent_bits(block, 8 * place + 4 * half + run, 1);
-    return (struct k_cell){.scale = (int)scale - 32, .code = (int)code - 4};
+    return (struct integers){.scale = (int)scale - 32, .code = (int)code - 4, .d = independent_bits(block, 864, 16)};
 }
 
 void independent_q3_k(const uint8_t *block, uint32_t *bits) {
-    for (unsigned e = 0; e < 256; e++) {
-        struct k_cell c = independent_q3_k_cell(block, e);
-        int size = c.scale * c.code;
-        bits[e] = independent_scaled(block + 108, (c.scale < 0) != (c.code < 0), (u128)(size < 0 ? -size : size));
-    }
+    independent_values(independent_read_q3_k, 256, block, bits);
 }

@@ -4,9 +4,17 @@
 
 enum { VALUES = 32, CODES = 16 };
 
+struct integers independent_read_q4_1(const uint8_t *block, unsigned e) {
+    unsigned n = independent_nibble(block + 4, e);
+    return (struct integers){.code = (int)n,
+                             .scale = 1,
+                             .min = 1,
+                             .d = independent_bits(block, 0, 16),
+                             .dmin = independent_bits(block, 16, 16) ^ 0x8000};
+}
+
 void independent_q4_1(const uint8_t *block, uint32_t *bits) {
-    for (unsigned e = 0; e < VALUES; e++)
-        bits[e] = independent_scaled_plus(block, independent_nibble(block + 4, e), block + 2);
+    independent_values(independent_read_q4_1, VALUES, block, bits);
 }
 
 void independent_quantize_q4_1(const uint32_t *x, uint8_t *block, enum slip slip) {

@@ -4,11 +4,17 @@
 
 enum { VALUES = 32, CODES = 32 };
 
+struct integers independent_read_q5_1(const uint8_t *block, unsigned e) {
+    unsigned n = independent_nibble(block + 8, e) + 16 * independent_bits(block, 32 + e, 1);
+    return (struct integers){.code = (int)n,
+                             .scale = 1,
+                             .min = 1,
+                             .d = independent_bits(block, 0, 16),
+                             .dmin = independent_bits(block, 16, 16) ^ 0x8000};
+}
+
 void independent_q5_1(const uint8_t *block, uint32_t *bits) {
-    for (unsigned e = 0; e < VALUES; e++) {
-        unsigned n = independent_nibble(block + 8, e) + 16 * independent_bits(block, 32 + e, 1);
-        bits[e] = independent_scaled_plus(block, n, block + 2);
-    }
+    independent_values(independent_read_q5_1, VALUES, block, bits);
 }
 
 void independent_quantize_q5_1(const uint32_t *x, uint8_t *block, enum slip slip) {

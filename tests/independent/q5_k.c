@@ -3,17 +3,14 @@
  * the next in the high halves. */
 #include "independent.h"
 
-struct k_cell independent_q5_k_cell(const uint8_t *block, unsigned e) {
-    struct q4_k_cell scales = independent_q4_k_cell(block, e); /* its nibble is none of this format */
+struct integers independent_read_q5_k(const uint8_t *block, unsigned e) {
+    struct integers v = independent_read_q4_k(block, e); /* but for its code, which is none of this format */
     unsigned run = e / 32, place = e % 32;
-    unsigned code = independent_bits(block, 384 + run / 2 * 256 + 8 * place + run % 2 * 4, 4) +
-                    16 * independent_bits(block, 128 + 8 * place + run, 1);
-    return (struct k_cell){.scale = (int)scales.scale, .min = (int)scales.min, .code = (int)code};
+    v.code = (int)(independent_bits(block, 384 + run / 2 * 256 + 8 * place + run % 2 * 4, 4) +
+                   16 * independent_bits(block, 128 + 8 * place + run, 1));
+    return v;
 }
 
 void independent_q5_k(const uint8_t *block, uint32_t *bits) {
-    for (unsigned e = 0; e < 256; e++) {
-        struct k_cell c = independent_q5_k_cell(block, e);
-        bits[e] = independent_difference(block, (unsigned)(c.scale * c.code), block + 2, (unsigned)c.min);
-    }
+    independent_values(independent_read_q5_k, 256, block, bits);
 }

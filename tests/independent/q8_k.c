@@ -11,23 +11,6 @@ void independent_q8_k(const uint8_t *block, uint32_t *bits) {
     }
 }
 
-/* The whole number nearest to a finite f32 below 2^20; halves to even or away from zero. */
-static int nearest_whole(uint32_t x, bool halves_away) {
-    struct parts p = independent_parts(&binary32, x);
-    int64_t twice = p.mantissa; /* the value doubled and cut off */
-    bool more = false;
-    for (int i = p.exponent + 1; i > 0; i--)
-        twice *= 2;
-    for (int i = p.exponent + 1; i < 0 && twice; i++) {
-        more = more || twice % 2;
-        twice /= 2;
-    }
-    int64_t whole = twice / 2;
-    if (twice % 2 && (more || halves_away || whole % 2))
-        whole++;
-    return (int)(p.negative ? -whole : whole);
-}
-
 void independent_quantize_q8_k(const uint32_t x[256], uint8_t block[292], enum q8_k_slip slip) {
     const uint32_t minus_127 = 0xc2fe0000, plus_127 = 0x42fe0000, one = 0x3f800000, magnitude = 0x7fffffff;
     uint32_t max = 0;
@@ -39,15 +22,15 @@ void independent_quantize_q8_k(const uint32_t x[256], uint8_t block[292], enum q
     memset(block, 0, 292);
     if (!(max & magnitude))
         return;
-    uint32_t inverse = independent_divide(slip == Q8_K_SIGN ? plus_127 : minus_127, max);
+    uint32_t inverse = independent_divide(slip == Q8_K_SIGN ? plus_127 : minus_127, max, false);
     bool infinite = independent_parts(&binary32, inverse).kind == INFINITE;
-    uint32_t d = infinite ? inverse & ~magnitude : independent_divide(one, inverse);
+    uint32_t d = infinite ? inverse & ~magnitude : independent_divide(one, inverse, false);
     for (int i = 0; i < 4; i++)
         block[i] = (uint8_t)(d >> 8 * i & 255);
     for (int k = 0; k < 256 && !infinite; k++) {
         uint32_t quotient =
-            slip == Q8_K_STORED_SCALE ? independent_divide(x[k], d) : independent_multiply(x[k], inverse);
-        int q = nearest_whole(quotient, slip == Q8_K_HALVES_AWAY);
+            slip == Q8_K_STORED_SCALE ? independent_divide(x[k], d, false) : independent_multiply(x[k], inverse, false);
+        int q = independent_nearest(quotient, slip != Q8_K_HALVES_AWAY);
         block[4 + k] = (uint8_t)((q > 127 ? 127 : q) & 255);
     }
     for (int s = 0; s < 16; s++) {

@@ -1,5 +1,5 @@
 /* f32 arithmetic on exact numbers of 640 bits, positive and negative terms apart: what a sum is rounded to is seen on
- * its digits. */
+ * its digits. Quotients by long division. */
 #include "independent.h"
 #include <math.h>
 #include <string.h>
@@ -9,14 +9,14 @@ void independent_wide_add(struct wide *sum, bool negative, u128 mantissa, int ex
     uint32_t *words = negative ? sum->minus : sum->plus;
     const int place = exponent + WIDE_BELOW_ONE;
     uint64_t carry = 0;
-    for (int i = 0; i < WIDE_WORDS; i++) {
+    for (int i = place / 32; i < WIDE_WORDS; i++) {
         const int from = 32 * i - place; /* the bit of the mantissa that comes to bit 0 of word i */
+        if (from >= 128 && !carry)
+            break;
         uint32_t digits = 0;
-        if (from <= -32 || from >= 128)
-            digits = 0;
-        else if (from < 0)
+        if (from < 0)
             digits = (uint32_t)(mantissa << -from);
-        else
+        else if (from < 128)
             digits = (uint32_t)(mantissa >> from);
         const uint64_t total = (uint64_t)words[i] + digits + carry;
         words[i] = (uint32_t)total;
@@ -65,20 +65,20 @@ static uint32_t negated_if(bool negative, uint32_t bits) {
     return negative ? bits | 0x80000000 : bits;
 }
 
-/* Nearest f32 of a sum that is not 0. With `flush` a result that is below 2^-126 when rounded to 24 bits, whatever its
- * exponent, is 0. */
-static uint32_t rounded(const struct wide *sum, bool flush) {
+/* A result that is below 2^-126 when rounded to 24 bits, whatever its exponent, is the one that is flushed. */
+uint32_t independent_rounded(bool negative, u128 mantissa, int exponent, bool more, bool flush) {
     static const struct binary low = {.precision = 24, .least = -300, .exponent_bits = 8}; /* infinite from 2^-22 on */
-    uint32_t words[WIDE_WORDS];
-    int exponent;
-    bool more, negative = difference(sum, words);
-    u128 mantissa = highest(words, &exponent, &more);
-    if (flush && independent_round(&low, false, mantissa, exponent, more) < independent_round(&low, false, 1, -126, 0))
+    if (flush && exponent < -126 &&
+        independent_round(&low, false, mantissa, exponent, more) < independent_round(&low, false, 1, -126, 0))
         return negated_if(negative, 0);
     return independent_round(&binary32, negative, mantissa, exponent, more);
 }
 
-static bool is_zero(const struct wide *sum) {
+static bool is_zero(struct parts p) {
+    return p.kind == FINITE && !p.mantissa;
+}
+
+static bool cancels(const struct wide *sum) {
     return !memcmp(sum->plus, sum->minus, sizeof sum->plus);
 }
 
@@ -97,7 +97,7 @@ uint32_t independent_fma(uint32_t a, uint32_t b, uint32_t c, bool flush) {
     bool negative = x.negative != y.negative, infinite = x.kind == INFINITE || y.kind == INFINITE;
     if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER || z.kind == NOT_A_NUMBER)
         return NOT_A_NUMBER_BITS;
-    if (infinite && ((x.kind == FINITE && !x.mantissa) || (y.kind == FINITE && !y.mantissa)))
+    if (infinite && (is_zero(x) || is_zero(y)))
         return NOT_A_NUMBER_BITS;
     if (infinite && z.kind == INFINITE && z.negative != negative)
         return NOT_A_NUMBER_BITS;
@@ -106,17 +106,81 @@ uint32_t independent_fma(uint32_t a, uint32_t b, uint32_t c, bool flush) {
     struct wide sum = {0};
     independent_wide_add(&sum, negative, (u128)x.mantissa * y.mantissa, x.exponent + y.exponent);
     independent_wide_add(&sum, z.negative, z.mantissa, z.exponent);
-    if (is_zero(&sum)) /* zeros of one sign keep it; else, and where numbers cancel, +0 */
+    if (cancels(&sum)) /* zeros of one sign keep it; else, and where numbers cancel, +0 */
         return negated_if(negative && z.negative, 0);
-    return rounded(&sum, flush);
+    uint32_t words[WIDE_WORDS];
+    int exponent;
+    bool more, below = difference(&sum, words);
+    u128 mantissa = highest(words, &exponent, &more);
+    return independent_rounded(below, mantissa, exponent, more, flush);
 }
 
-uint32_t independent_times(uint32_t a, uint32_t b, bool flush) {
+uint32_t independent_multiply(uint32_t a, uint32_t b, bool flush) {
     return independent_fma(a, b, (a ^ b) & 0x80000000, flush);
 }
 
-uint32_t independent_plus(uint32_t a, uint32_t b, bool flush) {
+uint32_t independent_add(uint32_t a, uint32_t b, bool flush) {
     return independent_fma(a, 0x3f800000, b, flush);
+}
+
+uint32_t independent_divide(uint32_t a, uint32_t b, bool flush) {
+    struct parts x = operand(a, flush), y = operand(b, flush);
+    bool negative = x.negative != y.negative;
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER || (x.kind == INFINITE && y.kind == INFINITE) ||
+        (is_zero(x) && is_zero(y)))
+        return NOT_A_NUMBER_BITS;
+    if (x.kind == INFINITE || is_zero(y))
+        return negated_if(negative, INFINITY_BITS);
+    if (y.kind == INFINITE)
+        return negated_if(negative, 0);
+    u128 dividend = (u128)x.mantissa << 90;
+    return independent_rounded(negative, dividend / y.mantissa, x.exponent - 90 - y.exponent, dividend % y.mantissa,
+                               flush);
+}
+
+int32_t independent_truncate(uint32_t a) {
+    struct parts p = independent_parts(&binary32, a);
+    int64_t whole = p.kind == NOT_A_NUMBER ? 0 : p.mantissa;
+    for (; p.exponent > 0 && whole && whole <= INT32_MAX; p.exponent--)
+        whole *= 2;
+    for (; p.exponent < 0 && whole; p.exponent++)
+        whole /= 2;
+    whole = p.kind == INFINITE || whole > INT32_MAX ? INT32_MAX : whole;
+    return (int32_t)(p.negative ? -whole : whole);
+}
+
+int32_t independent_nearest(uint32_t a, bool to_even) {
+    struct parts p = independent_parts(&binary32, a);
+    if (p.kind == NOT_A_NUMBER)
+        return 0;
+    int64_t whole = (int64_t)1 << 40;
+    if (p.kind == FINITE && p.exponent < 10) {
+        int right = p.exponent < -40 ? 40 : -p.exponent; /* what is below 2^-16 is no half in any case */
+        whole = right <= 0 ? (int64_t)p.mantissa << -right : (int64_t)p.mantissa >> right;
+        int64_t fallen = right <= 0 ? 0 : (int64_t)p.mantissa - (whole << right);
+        int64_t half = right <= 0 ? 1 : (int64_t)1 << (right - 1);
+        whole += fallen > half || (fallen == half && (!to_even || whole % 2 == 1));
+    }
+    whole = p.negative ? -whole : whole;
+    return (int32_t)(whole > INT32_MAX ? INT32_MAX : whole < INT32_MIN ? INT32_MIN : whole);
+}
+
+int independent_compare(uint32_t a, uint32_t b) {
+    int64_t p = a & 0x7fffffff, q = b & 0x7fffffff; /* magnitudes are in the order of their bits */
+    p = a >> 31 ? -p : p;
+    q = b >> 31 ? -q : q;
+    return (p > q) - (p < q);
+}
+
+uint32_t independent_largest(const uint32_t *x, size_t count) {
+    bool any = false;
+    uint32_t most = 0;
+    for (size_t k = 0; k < count; k++) {
+        bool nan = independent_parts(&binary32, x[k]).kind == NOT_A_NUMBER;
+        any = any || !nan;
+        most = !nan && x[k] % 0x80000000 > most ? x[k] % 0x80000000 : most;
+    }
+    return any ? most : NOT_A_NUMBER_BITS;
 }
 
 uint32_t independent_whole(int64_t n) {
@@ -129,6 +193,15 @@ uint32_t independent_widened(uint32_t half) {
         return NOT_A_NUMBER_BITS;
     return p.kind == INFINITE ? negated_if(p.negative, INFINITY_BITS)
                               : independent_round(&binary32, p.negative, p.mantissa, p.exponent, false);
+}
+
+uint16_t independent_half_of(uint32_t a) {
+    struct parts p = independent_parts(&binary32, a);
+    if (p.kind == NOT_A_NUMBER)
+        return 0x7fff;
+    if (p.kind == INFINITE)
+        return p.negative ? 0xfc00 : 0x7c00;
+    return (uint16_t)independent_round(&binary16, p.negative, p.mantissa, p.exponent, false);
 }
 
 uint32_t independent_half_times(uint32_t half, unsigned n) {
