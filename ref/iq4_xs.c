@@ -3,7 +3,7 @@
  * Source: ggml, `block_iq4_xs` of ggml-common.h and `dequantize_row_iq4_xs` of ggml-quants.c, bit for bit.
  *
  * The quantiser is a search of its own for the least squared error. Every sub-block has a best scale of either sign
- * (iq4.h finds both exactly). The one that is largest is put at each of the ends -32 .. -24 and 24 .. 31 of the integer
+ * (iq4.h). The one that is largest is put at each of the ends -32 .. -24 and 24 .. 31 of the integer
  * scales in turn, which gives a d; every other sub-block then tries the integers around its own two best scales, and
  * the d with the least error in all is kept. Last, d and the rest improve each other by least squares.
  * NaN counts as 0; infinities and what lies beyond 65504 * 32 * 127 end at the largest value the block can say. */
@@ -116,8 +116,8 @@ static void quantize(const float *in, void *block) {
     for (int s = 0; s < SUB_BLOCKS; s++) {
         double plus_error, minus_error;
         iq4_read(in + SUB_VALUES * s, source.x[s]);
-        source.best[s][0] = iq4_best_scale(source.x[s], 1, &plus_error);
-        source.best[s][1] = -iq4_best_scale(source.x[s], -1, &minus_error);
+        source.best[s][0] = iq4_best_scale(source.x[s], 1, false, &plus_error);
+        source.best[s][1] = -iq4_best_scale(source.x[s], -1, false, &minus_error);
         double best = source.best[s][plus_error <= minus_error ? 0 : 1];
         largest = fabs(best) > fabs(largest) ? best : largest;
     }
