@@ -1,10 +1,9 @@
 /* The search looks at every case. For r = 1 / scale from 0 to infinity the nearest codes change only where some r * x
  * passes the middle between two codes; between two such places codes are constant. With c a value's code, a scale d
  * leaves the error xx - d * (2 * xc - d * cc), xx = sum x^2, xc = sum x * c, cc = sum c^2, a parabola with its least at
- * xc / cc. So the best real scale is xc / cc of one of the at most 32 * 8 intervals, and the best binary16 is the nearest
- * to that of its own interval. It need not be the same interval: where all x are equal every code fits exactly, and the
- * rounding decides.
- * float64 with + - * / only: the bytes are the same everywhere. */
+ * xc / cc. So the best real scale is xc / cc of one of the at most 32 * 8 intervals, and the best binary16 is the
+ * nearest to that of its own interval. It need not be the same interval: where all x are equal every code fits exactly,
+ * and the rounding decides. float64 with + - * / only: the bytes are the same everywhere. */
 #include "iq4.h"
 #include "half.h"
 #include <float.h>

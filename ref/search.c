@@ -126,8 +126,8 @@ static double stored(double x) {
     return half_to_float(half_from_float((float)(x < 0 ? -size : size)));
 }
 
-/* Step 2: out's integers under out->d and out->dmin; returns the squared error. Gives up, with some integers unset, once
- * it is `most` or more. */
+/* Step 2: out's integers under out->d and out->dmin; returns the squared error. Gives up, with some integers unset,
+ * once it is `most` or more. */
 static double settle(const struct block_format *f, const struct sub_block *sub, double most,
                      struct block_integers *out) {
     static const int around[3] = {0, -1, 1}; /* the rounded number wins a tie: zeros stay zeros */
