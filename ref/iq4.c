@@ -1,12 +1,13 @@
-/* The search is exact. For r = 1 / scale from 0 to infinity the nearest codes change only where some r * x passes the
- * middle between two codes; between two such places codes are constant, and the scale of least squares of those codes
- * is (sum x * code) / (sum code^2), with the error (sum x^2) - (sum x * code)^2 / (sum code^2). So the best scale is
- * among those of the at most 32 * 8 intervals. float64 with + - * / only: the bytes are the same everywhere. */
+/* The search looks at every case. For r = 1 / scale from 0 to infinity the nearest codes change only where some r * x
+ * passes the middle between two codes; between two such places codes are constant. With c a value's code, a scale d
+ * leaves the error xx - d * (2 * xc - d * cc), xx = sum x^2, xc = sum x * c, cc = sum c^2, a parabola with its least at
+ * xc / cc. So the best real scale is xc / cc of one of the at most 32 * 8 intervals, and the best binary16 is the
+ * nearest to that of its own interval. It need not be the same interval: where all x are equal every code fits exactly,
+ * and the rounding decides. float64 with + - * / only: the bytes are the same everywhere. */
 #include "iq4.h"
 #include "half.h"
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 const int8_t iq4_codes[IQ4_CODES] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
@@ -65,7 +66,7 @@ static double next_place(double value, unsigned n) {
     return n > 0 ? twice_middle[n - 1] / value : INFINITY;
 }
 
-double iq4_best_scale(const double x[IQ4_VALUES], int sign, double *error) {
+double iq4_best_scale(const double x[IQ4_VALUES], int sign, bool halves, double *error) {
     struct step heap[IQ4_VALUES];
     size_t count = 0;
     double xx = 0, xc = 0, cc = 0;
@@ -82,18 +83,23 @@ double iq4_best_scale(const double x[IQ4_VALUES], int sign, double *error) {
     for (size_t at = count / 2; at-- > 0;)
         sink(heap, count, at);
 
-    double best = xc > 0 ? xc * xc / cc : 0, scale = xc > 0 ? xc / cc : 0;
-    while (count > 0 && heap[0].r < INFINITY) {
+    double best = 0, scale = 0; /* best: the part of xx that scale explains */
+    for (;;) {
+        if (xc > 0) {
+            double d = halves ? half_to_float(iq4_half(xc / cc)) : xc / cc, explained = d * (2 * xc - d * cc);
+            if (explained > best) {
+                best = explained;
+                scale = d;
+            }
+        }
+        if (count == 0 || !(heap[0].r < INFINITY))
+            break;
         int k = heap[0].k;
         double value = sign * x[k], old = iq4_codes[n[k]];
         n[k] = value > 0 ? n[k] + 1 : n[k] - 1;
         double new = iq4_codes[n[k]];
         xc += value * (new - old);
         cc += new *new - old *old;
-        if (xc > 0 && xc * xc > best * cc) {
-            best = xc * xc / cc;
-            scale = xc / cc;
-        }
         heap[0].r = next_place(value, n[k]);
         sink(heap, count, 0);
     }

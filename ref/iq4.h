@@ -3,6 +3,7 @@
 #ifndef REF_IQ4_H
 #define REF_IQ4_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { IQ4_CODES = 16, IQ4_VALUES = 32 };
@@ -14,8 +15,9 @@ extern const int8_t iq4_codes[IQ4_CODES]; /* ascending: nibble n stands for iq4_
 double iq4_assign(const double x[IQ4_VALUES], double scale, uint8_t n[IQ4_VALUES]);
 
 /* The scale > 0 for which iq4_assign(sign * x, scale) has the least error of all, and that error in *error; 0 and the
- * sum of squares where no scale is better than 0. All x MUST be finite. */
-double iq4_best_scale(const double x[IQ4_VALUES], int sign, double *error);
+ * sum of squares where no scale is better than 0. halves: the best of the scales that iq4_half gives, else of all real
+ * ones. All x MUST be finite. Up to the roundings of float64 no scale is better. */
+double iq4_best_scale(const double x[IQ4_VALUES], int sign, bool halves, double *error);
 
 /* x[k] = in[k], NaN as 0 and infinities as the largest f32. */
 void iq4_read(const float *in, double x[IQ4_VALUES]);

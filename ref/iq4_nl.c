@@ -1,15 +1,14 @@
 /* iq4_nl: 32 values in 18 bytes, x = d * code, with d binary16 and code one of the sixteen of iq4.h.
  * Source: ggml, `block_iq4_nl` of ggml-common.h and `dequantize_row_iq4_nl` of ggml-quants.c, bit for bit.
  *
- * The quantiser is a search of its own: the scale of least squared error over both signs (iq4.h finds it exactly), then
- * that of the nearest binary16 and its two neighbours which errs least. NaN counts as 0, infinities and what lies
- * beyond 65504 * 127 end at the largest value the block can say. A block of zeros has d = 0 and code 1. */
+ * The quantiser is a search of its own: of all binary16 of both signs the d with the least squared error (iq4.h).
+ * NaN counts as 0, infinities and what lies beyond 65504 * 127 end at the largest value the block can say. A block of
+ * zeros has d = 0 and code 1. */
 #include "format.h"
 #include "half.h"
 #include "iq4.h"
 #include "nibbles.h"
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { VALUES = IQ4_VALUES };
@@ -35,24 +34,13 @@ static void dequantize(const void *block, float *out) {
 static void quantize(const float *in, void *block) {
     double x[VALUES], plus_error, minus_error;
     iq4_read(in, x);
-    double plus = iq4_best_scale(x, 1, &plus_error), minus = -iq4_best_scale(x, -1, &minus_error);
-    uint16_t middle = iq4_half(plus_error <= minus_error ? plus : minus);
+    double plus = iq4_best_scale(x, 1, true, &plus_error), minus = -iq4_best_scale(x, -1, true, &minus_error);
+    double d = plus_error <= minus_error ? plus : minus;
 
-    struct block_iq4_nl b = {0};
-    double least = INFINITY;
-    for (int step = -1; step <= 1; step++) {
-        int magnitude = (middle & 0x7fff) + step;
-        if (magnitude < 0 || magnitude >= 0x7c00)
-            continue;
-        uint16_t d = (uint16_t)((middle & 0x8000) | magnitude);
-        uint8_t n[VALUES];
-        double error = iq4_assign(x, half_to_float(d), n);
-        if (error < least) {
-            least = error;
-            b.d = magnitude ? d : 0;
-            nibbles_set(n, b.qs);
-        }
-    }
+    struct block_iq4_nl b = {.d = d < 0 || d > 0 ? iq4_half(d) : 0};
+    uint8_t n[VALUES];
+    iq4_assign(x, d, n);
+    nibbles_set(n, b.qs);
     memcpy(block, &b, sizeof b);
 }
 

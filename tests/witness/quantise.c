@@ -12,17 +12,17 @@
 
 /* ---- closed quantisers ---- */
 
-/* steps: by what the block's largest value, or its range, is divided to give the step; 0: nothing is divided.
- * least: below it the exponent of the scale does not fit its field. */
+/* steps: by what the block's largest value, or its range, is divided to give the step; 0: nothing is divided, or ggml
+ * defines all of it. least: below it the exponent of the scale does not fit its field. */
 static const struct closed {
     const char *name;
     float steps;
     bool range;
     float least;
 } closed[] = {
-    {"f16", 0, false, 0},    {"bf16", 0, false, 0},          {"q4_0", 8, false, 0},   {"q4_1", 15, true, 0},
-    {"q5_0", 16, false, 0},  {"q5_1", 31, true, 0},          {"q8_0", 127, false, 0}, {"q8_1", 127, false, 0},
-    {"q8_K", 127, false, 0}, {"mxfp4", 0, false, 0x1p-125f},
+    {"f16", 0, false, 0},   {"bf16", 0, false, 0},          {"q4_0", 8, false, 0},   {"q4_1", 15, true, 0},
+    {"q5_0", 16, false, 0}, {"q5_1", 31, true, 0},          {"q8_0", 127, false, 0}, {"q8_1", 127, false, 0},
+    {"q8_K", 0, false, 0},  {"mxfp4", 0, false, 0x1p-125f},
 };
 
 static const struct closed *closed_named(const char *name) {
@@ -33,7 +33,8 @@ static const struct closed *closed_named(const char *name) {
 }
 
 /* Blocks that ggml does not define, counted by name and not compared: where the step has no finite reciprocal or the
- * range is infinite it converts an infinity or a NaN to an integer; an exponent below 0 it lets wrap around. */
+ * range is infinite it converts an infinity or a NaN to an integer; an exponent below 0 it lets wrap around. A step
+ * of 0 has the reciprocal 0 there. */
 enum exception { NONE, RECIPROCAL, RANGE, EXPONENT, EXCEPTIONS };
 static const char *const exception_name[] = {"", "1/d infinite", "range infinite", "exponent below 0"};
 
@@ -49,7 +50,7 @@ static enum exception exception_of(const struct closed *c, const float *x, size_
     if (isinf(spread))
         return RANGE;
     float step = spread / c->steps;
-    return spread > 0 && (step == 0 || isinf(1.0f / step)) ? RECIPROCAL : NONE;
+    return step > 0 && isinf(1.0f / step) ? RECIPROCAL : NONE;
 }
 
 struct quantiser { /* a block format's or an activation format's */
@@ -131,12 +132,13 @@ bool dump_quantised(const struct block_format *f, size_t blocks) {
 /* ---- searching quantisers ---- */
 
 enum { SET_BLOCKS = 1024 };
-static const char *const set_names[] = {"normal", "uniform", "heavy", "one-sided", "model"};
+static const char *const set_names[] = {"normal", "uniform", "heavy", "one-sided", "outlier", "constant", "model"};
 enum { SETS = sizeof set_names / sizeof *set_names, MODEL = SETS - 1 };
 
 /* x (SET_BLOCKS * n) = generated data of a set. */
 static void generate(size_t set, float *x, size_t n) {
     struct random_stream s = random_open(random_key(set_names[set]), 0);
+    size_t outlier = 0;
     for (size_t k = 0; k < SET_BLOCKS * n; k++) {
         float normal = random_normal(&s);
         switch (set) {
@@ -149,8 +151,15 @@ static void generate(size_t set, float *x, size_t n) {
         case 2:
             x[k] = normal * normal * normal;
             break;
-        default:
+        case 3:
             x[k] = random_unit(&s) + 0.5f;
+            break;
+        case 4: /* one of 256 values far out */
+            outlier = k % 256 ? outlier : k + random_below(&s, 256);
+            x[k] = k == outlier ? (normal < 0 ? -50 : 50) : normal;
+            break;
+        default: /* one value a block, and of both signs: the rounding of the scale is all the error */
+            x[k] = k % n ? x[k - 1] : normal + (normal < 0 ? -0.1f : 0.1f);
             break;
         }
     }
