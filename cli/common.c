@@ -1,4 +1,5 @@
 #include "../ref/checked.h"
+#include "../ref/printable.h"
 #include "../ref/rcp_approx.h"
 #include "command.h"
 #include <errno.h>
@@ -21,11 +22,13 @@ int usage_error(const char *command, const char *format, ...) {
     if (length < 0)
         text = must_strdup("no memory for the message");
     fprintf(stderr, "warpproof %s: ", command);
-    for (const char *c = text; *c != 0; ++c) { /* what was typed may hold control characters; carets need newlines */
-        if ((unsigned char)*c < 0x20 && *c != '\n')
-            fprintf(stderr, "\\x%02x", (unsigned char)*c);
-        else
-            fputc(*c, stderr);
+    const char *line = text;
+    for (const char *end = line; *line != 0; line = end) { /* what was typed may hold anything; carets need newlines */
+        end = line + strcspn(line, "\n\\"); /* a backslash stands for itself: texts of files come escaped already */
+        char shown[4096];
+        fputs(printable(shown, sizeof shown, line, (size_t)(end - line)), stderr);
+        if (*end != 0)
+            fputc(*end++, stderr);
     }
     fputc('\n', stderr);
     free(text);
@@ -48,6 +51,10 @@ int option_error(const char *command, int argc, char **argv, int result) {
 
 static void on_bus_error(int number) {
     (void)number;
+    static volatile sig_atomic_t told; /* another thread may meet it too */
+    if (told)
+        _exit(EXIT_INPUT);
+    told = 1;
     static const char text[] = "warpproof: a file was shortened while it was being read\n";
     const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
     (void)written;

@@ -158,6 +158,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .threads = threads,
     };
     if (case_operands(c, &operands, &e)) {
+        note_sums("gate", c->id, &operands.sums);
         trial_run(&t, out);
         operands_free(&operands);
     } else {
@@ -257,7 +258,7 @@ static int gate(struct options *o) {
     }
     if (!good) {
         flush_output();
-        fprintf(stderr, "warpproof gate: %s\n", e.text);
+        usage_error("gate", "%s", e.text);
     }
     gate_free(&g);
     return code;

@@ -89,7 +89,7 @@ static void add_scan(struct fy_document *d, struct fy_node *m, const struct gguf
     json_add(d, scales, "count", json_number(d, "%" PRIu64, s->scales));
     json_add(d, scales, "nan", json_number(d, "%" PRIu64, s->scales_nan));
     json_add(d, scales, "infinite", json_number(d, "%" PRIu64, s->scales_infinite));
-    json_add(d, scales, "median", json_number(d, "%.9g", s->median));
+    json_add(d, scales, "median", s->median > 0 ? json_number(d, "%.9g", s->median) : json_number(d, "null"));
     add_bool(d, scales, "looks_swapped", s->looks_swapped);
     json_add(d, m, "scales", scales);
 }

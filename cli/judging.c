@@ -114,3 +114,15 @@ int exit_code_of(const struct outcome *outcomes, size_t count) {
     }
     return wrong ? EXIT_KERNEL_WRONG : input ? EXIT_INPUT : passed ? EXIT_PASSED : EXIT_NOTHING_RAN;
 }
+
+void note_sums(const char *command, const char *about, const struct activation_sums *sums) {
+    if (sums->wrong == 0) {
+        return;
+    }
+    flush_output();
+    usage_error(
+        command,
+        "note: %s: blocks whose stored sum is not that of their quants: %zu, first token %zu, block %zu: %d, not %d; "
+        "computed as stored",
+        about, sums->wrong, sums->token, sums->index, sums->stored, sums->right);
+}

@@ -2,6 +2,7 @@
 #ifndef CLI_JUDGING_H
 #define CLI_JUDGING_H
 
+#include "../ref/activation.h"
 #include "../reports/json.h"
 #include <getopt.h>
 
@@ -35,5 +36,8 @@ struct totals totals_of(const struct outcome *outcomes, size_t count, double wal
 
 /* 1 when a kernel is wrong, else 2 when an input is, else 0 when something passed, else 3. */
 int exit_code_of(const struct outcome *outcomes, size_t count);
+
+/* On stderr, where stored sums of activations out of a file are not those of their quants. about: the file or case. */
+void note_sums(const char *command, const char *about, const struct activation_sums *sums);
 
 #endif

@@ -191,7 +191,7 @@ int list_main(int argc, char **argv) {
     }
     if (code != EXIT_PASSED) {
         flush_output();
-        fprintf(stderr, "warpproof list: %s\n", e.text);
+        usage_error("list", "%s", e.text);
     }
     free(root);
     return code;

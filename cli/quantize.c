@@ -115,7 +115,7 @@ static int quantize(const struct options *o) {
         return code;
     if (a && !o->id)
         return usage_error("quantize", "%s is a format of activations: want --id N, the values a token", a->name);
-    if (!prepare_tables("quantize"))
+    if (a && a->rcp_table && !prepare_tables("quantize"))
         return EXIT_INPUT;
     if (!raw_open(o->in, &f, &e))
         return usage_error("quantize", "%s", e.text);

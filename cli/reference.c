@@ -150,13 +150,7 @@ static int finish(const struct options *o, const struct answer *a) {
         return usage_error("reference", "no memory for a line of JSON");
     if (!o->json)
         print_text(to, o, a, sha256);
-    if (a->sums.wrong > 0) {
-        flush_output();
-        usage_error("reference",
-                    "note: %zu blocks of %s store a sum that is not that of their quants, first token %zu, block "
-                    "%zu: %d, not %d; computed as stored",
-                    a->sums.wrong, o->activation, a->sums.token, a->sums.index, a->sums.stored, a->sums.right);
-    }
+    note_sums("reference", o->activation, &a->sums);
     if (a->approximate) {
         flush_output();
         say_approximate("reference", o->contract->name);
@@ -197,7 +191,7 @@ static int reference(struct options *o) {
     struct error e;
     if (o->split && !split_parse(o->split, &r.split, &e))
         return usage_error("reference", "--split: %s", e.text);
-    if (!prepare_tables("reference"))
+    if (o->contract->rcp_table && !prepare_tables("reference"))
         return EXIT_INPUT;
     if (!operands_make(&r, &operands, &e))
         return refuse(&e);

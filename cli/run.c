@@ -152,6 +152,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         t.operands = &operands;
         struct error refusal;
         if (operands_make(&r, &operands, &refusal)) {
+            note_sums("run", s->path, &operands.sums);
             trial_run(&t, &outcomes[*count]);
             operands_free(&operands);
         } else {
@@ -226,7 +227,7 @@ static int run(const char *path, struct options *o) {
     }
     if (!good) {
         flush_output();
-        fprintf(stderr, "warpproof run: %s\n", e.text);
+        usage_error("run", "%s", e.text);
     }
     for (size_t i = 0; i < count; ++i) {
         outcome_free(&outcomes[i]);

@@ -471,7 +471,7 @@ Test(command_reference, stored_sums_are_looked_at) {
         int code;
         const char *says;
     } row[] = {{0, 0, "q8_0_pad40  q8_0 x pad40"},
-               {1, 0, "note: 1 blocks of "},
+               {1, 0, "of their quants: 1, first token 0, block 1: "},
                {100000, 2, "token 0, block 1: the stored sum is "},
                {-100000, 2, "and a sum of 32 is -4096 .. 4064"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

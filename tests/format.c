@@ -68,3 +68,68 @@ Test(format, q8_0_corners) {
             cr_assert(block[2] == 0, "row %zu: NaN must give 0", i);
     }
 }
+
+/* d * scale * code - dmin * min is exact in float64, or off by less than would move a float32: so far apart are d and
+ * dmin only when one of them does not show. Cells whose float32 differs from the dequantised one. */
+static int integers_that_differ(const struct block_format *f, const uint8_t *block,
+                                void (*unpack)(const void *, struct block_integers *)) {
+    struct block_integers b;
+    float x[FORMAT_MOST_VALUES];
+    int wrong = 0;
+    unpack(block, &b);
+    f->dequantize(block, x);
+    for (size_t k = 0; k < f->block_values; k++) {
+        const size_t s = k / f->sub_values;
+        const double value = (double)b.d * b.scale[s] * b.code[k] - (double)b.dmin * b.min[s];
+        if (!isfinite(x[k]) && !isfinite((float)value))
+            continue;
+        wrong += float_bits((float)value + 0.0f) != float_bits(x[k] + 0.0f); /* zeros of both signs are one */
+    }
+    return wrong;
+}
+
+static const struct block_format *planted;
+static void halves_swapped(const void *block, struct block_integers *out) {
+    struct block_integers b;
+    planted->unpack(block, &b);
+    *out = b;
+    for (size_t k = 0; k < planted->block_values; k++)
+        out->code[k] = b.code[k ^ 16];
+}
+static void scales_shifted(const void *block, struct block_integers *out) {
+    planted->unpack(block, out);
+    const size_t subs = planted->block_values / planted->sub_values;
+    for (size_t s = 0; s + 1 < subs; s++)
+        out->scale[s] = out->scale[s + 1];
+    out->d *= subs == 1 ? 2 : 1;
+}
+
+/* Every format that has integers, whatever joins the table. */
+Test(format, integers_say_what_dequantize_says) {
+    size_t formats = 0;
+    for (const struct block_format *const *f = block_formats; *f; f++) {
+        if (!(*f)->unpack)
+            continue;
+        struct random_stream s = random_open(random_key((*f)->name), 7);
+        int swapped = 0, shifted = 0;
+        planted = *f;
+        for (int i = 0; i < 2000; i++) {
+            uint8_t block[FORMAT_MOST_VALUES * 4];
+            for (size_t k = 0; k < (*f)->block_bytes; k++)
+                block[k] = (uint8_t)random_u32(&s);
+            const struct block_field field[] = {(*f)->d, (*f)->dmin};
+            for (int n = 0; n < 2; n++)
+                if (field[n].bytes >= 2) /* the scale's exponent: finite, of sane size */
+                    block[field[n].at + field[n].bytes - 1] =
+                        (uint8_t)((block[field[n].at + field[n].bytes - 1] & 0x83) | 0x20);
+            cr_assert(integers_that_differ(*f, block, (*f)->unpack) == 0, "%s, block %d: integers and values differ",
+                      (*f)->name, i);
+            swapped += integers_that_differ(*f, block, halves_swapped) > 0;
+            shifted += integers_that_differ(*f, block, scales_shifted) > 0;
+        }
+        cr_assert(swapped > 1000 && shifted > 1000, "%s: planted faults show in %d and %d of 2000 blocks", (*f)->name,
+                  swapped, shifted);
+        formats++;
+    }
+    cr_assert(formats >= 14, "%zu formats", formats);
+}
