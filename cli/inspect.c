@@ -32,13 +32,6 @@ static const char usage[] =
 
 enum { NAME_ROOM = 256, TEXT_ROOM = 72, ELEMENTS_SHOWN = 4 };
 
-static uint64_t little_endian(const uint8_t *p, size_t n) {
-    uint64_t v = 0;
-    for (size_t i = n; i-- > 0;)
-        v = v << 8 | p[i];
-    return v;
-}
-
 static void print_string(const uint8_t *text, uint64_t length) {
     char shown[TEXT_ROOM];
     printf("\"%s\"", printable(shown, sizeof shown, text, length));
@@ -59,28 +52,28 @@ static size_t print_number(enum gguf_value_type type, const uint8_t *p) {
         fputs(p[0] ? "true" : "false", stdout);
         return 1;
     case GGUF_UINT16:
-        printf("%" PRIu64, little_endian(p, 2));
+        printf("%" PRIu64, gguf_number(p, 2));
         return 2;
     case GGUF_INT16:
-        printf("%d", (int16_t)little_endian(p, 2));
+        printf("%d", (int16_t)gguf_number(p, 2));
         return 2;
     case GGUF_UINT32:
-        printf("%" PRIu64, little_endian(p, 4));
+        printf("%" PRIu64, gguf_number(p, 4));
         return 4;
     case GGUF_INT32:
-        printf("%" PRId32, (int32_t)little_endian(p, 4));
+        printf("%" PRId32, (int32_t)gguf_number(p, 4));
         return 4;
     case GGUF_FLOAT32:
-        printf("%.9g", bits_float((uint32_t)little_endian(p, 4)));
+        printf("%.9g", bits_float((uint32_t)gguf_number(p, 4)));
         return 4;
     case GGUF_UINT64:
-        printf("%" PRIu64, little_endian(p, 8));
+        printf("%" PRIu64, gguf_number(p, 8));
         return 8;
     case GGUF_INT64:
-        printf("%" PRId64, (int64_t)little_endian(p, 8));
+        printf("%" PRId64, (int64_t)gguf_number(p, 8));
         return 8;
     case GGUF_FLOAT64:
-        bits = little_endian(p, 8);
+        bits = gguf_number(p, 8);
         memcpy(&d, &bits, sizeof d);
         printf("%.17g", d);
         return 8;
@@ -105,7 +98,7 @@ static void print_entry(const struct gguf_entry *entry) {
             if (i > 0)
                 fputs(", ", stdout);
             if (entry->item == GGUF_STRING) {
-                uint64_t length = little_endian(p, 8);
+                uint64_t length = gguf_number(p, 8);
                 print_string(p + 8, length);
                 p += 8 + length;
             } else {
@@ -145,7 +138,7 @@ static const char *scale_words(const struct gguf_scan *s, char *out, size_t room
 }
 
 static bool is_suspicious(const struct gguf_scan *s) {
-    return s->scales_nan > 0 || s->scales_infinite > 0 || s->not_finite > 0 || s->looks_swapped;
+    return s->scales_nan > 0 || s->scales_infinite > 0 || s->range.not_finite > 0 || s->looks_swapped;
 }
 
 /* The line of a tensor. scan: NULL when it was not scanned. */
@@ -160,12 +153,12 @@ static void print_tensor(const struct gguf_tensor *t, const struct gguf_scan *sc
         printf("%13s  %13s  %s\n", "-", "-", t->data ? "no decoder" : "CUT OFF");
         return;
     }
-    if (scan->least <= scan->most)
-        printf("%13.6g  %13.6g  ", scan->least, scan->most);
+    if (scan->range.least <= scan->range.largest)
+        printf("%13.6g  %13.6g  ", scan->range.least, scan->range.largest);
     else
         printf("%13s  %13s  ", "-", "-");
-    if (scan->not_finite > 0)
-        printf("%" PRIu64 " not finite", scan->not_finite);
+    if (scan->range.not_finite > 0)
+        printf("%" PRIu64 " not finite", scan->range.not_finite);
     else
         fputs("finite", stdout);
     puts(scale_words(scan, words, sizeof words));

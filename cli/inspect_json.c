@@ -13,13 +13,6 @@ static bool put_line(struct fy_document *d, struct fy_node *root, struct error *
     return good || fail(e, "no memory for a line of JSON");
 }
 
-static uint64_t little_endian(const uint8_t *p, size_t n) {
-    uint64_t v = 0;
-    for (size_t i = n; i-- > 0;)
-        v = v << 8 | p[i];
-    return v;
-}
-
 /* JSON has no NaN and no infinity: those are strings. */
 static struct fy_node *real_node(struct fy_document *d, double x, int digits) {
     return isfinite(x) ? json_number(d, "%.*g", digits, x)
@@ -37,18 +30,18 @@ static struct fy_node *value_node(struct fy_document *d, const struct gguf_entry
     case GGUF_INT8:
         return json_number(d, "%d", (int8_t)p[0]);
     case GGUF_INT16:
-        return json_number(d, "%d", (int16_t)little_endian(p, 2));
+        return json_number(d, "%d", (int16_t)gguf_number(p, 2));
     case GGUF_INT32:
-        return json_number(d, "%" PRId32, (int32_t)little_endian(p, 4));
+        return json_number(d, "%" PRId32, (int32_t)gguf_number(p, 4));
     case GGUF_INT64:
-        return json_number(d, "%" PRId64, (int64_t)little_endian(p, 8));
+        return json_number(d, "%" PRId64, (int64_t)gguf_number(p, 8));
     case GGUF_FLOAT32:
-        return real_node(d, bits_float((uint32_t)little_endian(p, 4)), 9);
+        return real_node(d, bits_float((uint32_t)gguf_number(p, 4)), 9);
     case GGUF_FLOAT64:
         memcpy(&x, p, sizeof x);
         return real_node(d, x, 17);
     case GGUF_BOOL:
-        return json_number(d, p[0] ? "true" : "false");
+        return json_bool(d, p[0] != 0);
     case GGUF_STRING:
         text = must_calloc(entry->length + 1, 1); /* a NUL inside ends what is shown */
         memcpy(text, p, entry->length);
@@ -56,7 +49,7 @@ static struct fy_node *value_node(struct fy_document *d, const struct gguf_entry
         free(text);
         return n;
     default:
-        return json_number(d, "%" PRIu64, little_endian(p, entry->length)); /* the unsigned ones */
+        return json_number(d, "%" PRIu64, gguf_number(p, entry->length)); /* the unsigned ones */
     }
 }
 
@@ -74,23 +67,19 @@ bool inspect_json_key(const struct gguf_entry *entry, struct error *e) {
     return put_line(d, m, e);
 }
 
-static void add_bool(struct fy_document *d, struct fy_node *map, const char *key, bool value) {
-    json_add(d, map, key, json_number(d, value ? "true" : "false"));
-}
-
 static void add_scan(struct fy_document *d, struct fy_node *m, const struct gguf_scan *s) {
-    const bool any = s->least <= s->most;
-    json_add(d, m, "least", any ? json_number(d, "%.9g", s->least) : json_number(d, "null"));
-    json_add(d, m, "largest", any ? json_number(d, "%.9g", s->most) : json_number(d, "null"));
-    json_add(d, m, "not_finite", json_number(d, "%" PRIu64, s->not_finite));
+    const bool any = s->range.least <= s->range.largest;
+    json_add(d, m, "least", json_real(d, any, s->range.least));
+    json_add(d, m, "largest", json_real(d, any, s->range.largest));
+    json_add(d, m, "not_finite", json_number(d, "%" PRIu64, s->range.not_finite));
     if (s->scales == 0)
         return;
     struct fy_node *scales = fy_node_create_mapping(d);
     json_add(d, scales, "count", json_number(d, "%" PRIu64, s->scales));
     json_add(d, scales, "nan", json_number(d, "%" PRIu64, s->scales_nan));
     json_add(d, scales, "infinite", json_number(d, "%" PRIu64, s->scales_infinite));
-    json_add(d, scales, "median", s->median > 0 ? json_number(d, "%.9g", s->median) : json_number(d, "null"));
-    add_bool(d, scales, "looks_swapped", s->looks_swapped);
+    json_add(d, scales, "median", json_real(d, s->median > 0, s->median));
+    json_add(d, scales, "looks_swapped", json_bool(d, s->looks_swapped));
     json_add(d, m, "scales", scales);
 }
 
@@ -104,7 +93,7 @@ bool inspect_json_tensor(const struct gguf_tensor *t, const struct gguf_scan *sc
     json_add(d, m, "extents", extents);
     json_add(d, m, "bytes", json_number(d, "%zu", t->bytes));
     json_add(d, m, "offset", json_number(d, "%" PRIu64, t->offset));
-    add_bool(d, m, "whole", t->data != NULL);
+    json_add(d, m, "whole", json_bool(d, t->data != NULL));
     if (scan)
         add_scan(d, m, scan);
     return put_line(d, m, e);
@@ -121,7 +110,7 @@ bool inspect_json_file(const struct gguf_file *f, size_t listed, size_t suspicio
     json_add(d, m, "tensors", json_number(d, "%zu", f->tensors_named));
     json_add(d, m, "listed", json_number(d, "%zu", listed));
     json_add(d, m, "suspicious", json_number(d, "%zu", suspicious));
-    add_bool(d, m, "whole", !f->cut);
+    json_add(d, m, "whole", json_bool(d, !f->cut));
     json_add_string(d, m, "missing", f->cut ? f->missing.text : NULL);
     return put_line(d, m, e);
 }

@@ -9,8 +9,8 @@ bool inspect_json_key(const struct gguf_entry *entry, struct error *e);
 
 /* {"tensor", "type", "extents": [...], "bytes", "offset", "whole", and where it was scanned "least", "largest",
  * "not_finite", "scales": {"count", "nan", "infinite", "median", "looks_swapped"}}.
- * least and largest are null when no value is finite, the median when no
- * scale is finite and not 0. scan: NULL when it was not scanned. False without memory. */
+ * least and largest are null when no value is finite, the median when no scale is finite and not 0.
+ * scan: NULL when it was not scanned. False without memory. */
 bool inspect_json_tensor(const struct gguf_tensor *t, const struct gguf_scan *scan, struct error *e);
 
 /* {"file", "version", "bytes", "alignment", "keys", "tensors", "listed", "suspicious", "whole", "missing"} */

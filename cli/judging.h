@@ -1,4 +1,4 @@
-/* What `gate` and `run` share: options, counts and the exit code. */
+/* What the commands that judge or compute share: options, threads, counts and the exit code. */
 #ifndef CLI_JUDGING_H
 #define CLI_JUDGING_H
 

@@ -7,23 +7,9 @@
 #include "../reports/file.h"
 #include "../reports/json_node.h"
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-const struct value_range value_range_empty = {INFINITY, -INFINITY, 0};
-
-void value_range_add(struct value_range *r, const float *values, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i])) {
-            r->not_finite++;
-            continue;
-        }
-        r->least = values[i] < r->least ? values[i] : r->least;
-        r->largest = values[i] > r->largest ? values[i] : r->largest;
-    }
-}
 
 int parse_size(const char *command, const char *option, const char *text, size_t *value) {
     int64_t n;
@@ -70,10 +56,10 @@ static bool print_json(FILE *to, const struct conversion *c, size_t size, const 
     json_add(d, m, "values", json_number(d, "%zu", c->values));
     json_add(d, m, "bytes", json_number(d, "%zu", size));
     json_add_string(d, m, "sha256", sha256);
-    json_add(d, m, "least", any ? json_number(d, "%.9g", c->range.least) : json_number(d, "null"));
-    json_add(d, m, "largest", any ? json_number(d, "%.9g", c->range.largest) : json_number(d, "null"));
+    json_add(d, m, "least", json_real(d, any, c->range.least));
+    json_add(d, m, "largest", json_real(d, any, c->range.largest));
     json_add(d, m, "not_finite", json_number(d, "%" PRIu64, c->range.not_finite));
-    json_add(d, m, "approximate", json_number(d, c->approximate ? "true" : "false"));
+    json_add(d, m, "approximate", json_bool(d, c->approximate));
     const bool good = json_line(to, d, m) || ferror(to); /* what could not be written is told when stdout is closed */
     fy_document_destroy(d);
     return good;

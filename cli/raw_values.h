@@ -2,17 +2,11 @@
 #ifndef CLI_RAW_VALUES_H
 #define CLI_RAW_VALUES_H
 
+#include "../ref/value_range.h"
 #include "command.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-struct value_range {
-    float least, largest; /* of the finite values; least > largest when there are none */
-    uint64_t not_finite;
-};
-extern const struct value_range value_range_empty;
-void value_range_add(struct value_range *r, const float *values, size_t count);
 
 /* An option's text as a number of tokens, rows or values: 1 .. 2^31 - 1. -1: *value is set; else the exit code after a
  * message. */

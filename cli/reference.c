@@ -81,7 +81,7 @@ static bool print_json(FILE *to, const struct options *o, const struct answer *a
     json_add_string(d, m, "split", o->split ? o->split : "none");
     json_add(d, m, "bytes", json_number(d, "%zu", a->size));
     json_add_string(d, m, "sha256", sha256);
-    json_add(d, m, "approximate", json_number(d, a->approximate ? "true" : "false"));
+    json_add(d, m, "approximate", json_bool(d, a->approximate));
     if (a->sums.wrong > 0)
         json_add(d, m, "wrong_sums", json_number(d, "%zu", a->sums.wrong));
     if (is_f32(c))

@@ -31,7 +31,7 @@ static float fit_d(const struct block_format *f, float d) {
     return ldexpf(1, exponent - 1);
 }
 
-/* Sets a minimum of sub-block s; a format that has the one fixed minimum takes its size into dmin. */
+/* Minima that differ between sub-blocks; one that is fixed at 1 has its whole size in dmin. */
 static bool has_minima(const struct block_format *f) {
     return f->min_most > 1;
 }

@@ -70,13 +70,6 @@ static void about(struct reader *r, const char *kind, size_t index, const char *
 
 /* ---- pieces of the file ---- */
 
-static uint64_t little_endian(const uint8_t *p, size_t n) {
-    uint64_t v = 0;
-    for (size_t i = n; i-- > 0;)
-        v = v << 8 | p[i];
-    return v;
-}
-
 /* The next n bytes, or NULL with the error written. */
 static const uint8_t *take(struct reader *r, size_t n, const char *what) {
     size_t left = r->size - r->at;
@@ -93,14 +86,14 @@ static const uint8_t *take(struct reader *r, size_t n, const char *what) {
 static bool take_u32(struct reader *r, const char *what, uint32_t *v) {
     const uint8_t *p = take(r, 4, what);
     if (p)
-        *v = (uint32_t)little_endian(p, 4);
+        *v = (uint32_t)gguf_number(p, 4);
     return p != NULL;
 }
 
 static bool take_u64(struct reader *r, const char *what, uint64_t *v) {
     const uint8_t *p = take(r, 8, what);
     if (p)
-        *v = little_endian(p, 8);
+        *v = gguf_number(p, 8);
     return p != NULL;
 }
 
@@ -354,7 +347,7 @@ static bool read_alignment(struct reader *r, struct gguf_file *f) {
     about(r, "key", (size_t)(entry - f->entries), entry->key);
     if (entry->type != GGUF_UINT32)
         return bad(r, at, "value type %d, expected %d (uint32)", entry->type, GGUF_UINT32);
-    f->alignment = little_endian(entry->bytes, 4);
+    f->alignment = gguf_number(entry->bytes, 4);
     if (f->alignment == 0 || (f->alignment & (f->alignment - 1)) != 0 || f->alignment > MOST_ALIGNMENT)
         return bad(r, at, "alignment %" PRIu64 ", expected a power of two up to %d", f->alignment, MOST_ALIGNMENT);
     return true;

@@ -10,6 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A number of n bytes (at most 8) of a file, least significant first. */
+static inline uint64_t gguf_number(const uint8_t *p, size_t n) {
+    uint64_t v = 0;
+    for (size_t i = n; i-- > 0;)
+        v = v << 8 | p[i];
+    return v;
+}
+
 enum gguf_value_type {
     GGUF_UINT8,
     GGUF_INT8,

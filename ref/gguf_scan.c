@@ -108,7 +108,7 @@ static size_t scale_fields(const struct block_format *f, struct block_field fiel
 
 bool gguf_scan(const struct gguf_tensor *t, struct gguf_scan *out, struct error *e) {
     const struct block_format *f = t->format;
-    *out = (struct gguf_scan){.least = INFINITY, .most = -INFINITY};
+    *out = (struct gguf_scan){.range = value_range_empty};
     struct block_field fields[2];
     struct reading how;
     const size_t count = scale_fields(f, fields, &how);
@@ -123,14 +123,7 @@ bool gguf_scan(const struct gguf_tensor *t, struct gguf_scan *out, struct error 
         for (size_t i = 0; i < count; i++)
             count_scale(how, t->data + at + fields[i].at, &spread[0], &spread[1], out);
         f->dequantize(t->data + at, value);
-        for (size_t i = 0; i < f->block_values; i++) {
-            if (!isfinite(value[i])) {
-                out->not_finite++;
-                continue;
-            }
-            out->least = value[i] < out->least ? value[i] : out->least;
-            out->most = value[i] > out->most ? value[i] : out->most;
-        }
+        value_range_add(&out->range, value, f->block_values);
     }
     if (good && count > 0)
         judge(&spread[0], &spread[1], how, out);

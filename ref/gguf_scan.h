@@ -3,12 +3,12 @@
 #define REF_GGUF_SCAN_H
 
 #include "gguf.h"
+#include "value_range.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 struct gguf_scan {
-    float least, most;   /* of the finite values; least > most when there are none */
-    uint64_t not_finite; /* values */
+    struct value_range range; /* of the values */
     /* The scale fields d and dmin of all blocks; in f32, f16 and bf16 the values themselves. A format whose scale is a
      * bare power of two (mxfp4) has none here. */
     uint64_t scales, scales_nan, scales_infinite;

@@ -47,6 +47,13 @@ void q8_1_cuda_quantize(const float in[32], struct block_q8_1 *b) {
         b->q[k] = amax == 0 ? 0 : q8_1_gpu_code(div_approx_ftz(in[k], d));
 }
 
+double q8_1_stored_sum(const void *block, size_t i) {
+    struct block_q8_1 b;
+    (void)i;
+    memcpy(&b, block, sizeof b);
+    return half_to_float(b.s);
+}
+
 void q8_1_dequantize(const struct block_q8_1 *b, float out[32]) {
     float d = half_to_float(b->d);
     for (int k = 0; k < Q8_1_VALUES; k++)

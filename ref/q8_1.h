@@ -26,4 +26,7 @@ void q8_1_cuda_quantize(const float in[32], struct block_q8_1 *b);
 /* out[k] = d * q[k], exact in f32 (11 + 8 bits). */
 void q8_1_dequantize(const struct block_q8_1 *b, float out[32]);
 
+/* What a block, at any address, says its values add up to: s. i: the number of the sum, 0. */
+double q8_1_stored_sum(const void *block, size_t i);
+
 #endif

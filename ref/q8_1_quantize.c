@@ -8,19 +8,10 @@
  *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25)), D = amax/127;
  *              the ends of the range, and the sums: derived in quantize_contract.c
  */
-#include "half.h"
 #include "q8_1.h"
 #include "quantize_contract.h"
-#include <string.h>
 
 extern const struct activation_format activation_q8_1;
-
-static double sum(const void *block, size_t i) {
-    struct block_q8_1 b;
-    (void)i;
-    memcpy(&b, block, sizeof b);
-    return half_to_float(b.s);
-}
 
 static const struct quantize_rule rule = {
     .format = &activation_q8_1,
@@ -31,7 +22,7 @@ static const struct quantize_rule rule = {
     .sum_kind = SUM_OF_CODES_F16,
     .sums = 1,
     .sum_values = 32,
-    .sum = sum,
+    .sum = q8_1_stored_sum,
 };
 
 QUANTIZE_CONTRACT_FORWARD(rule)

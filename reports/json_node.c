@@ -53,6 +53,14 @@ struct fy_node *json_number(struct fy_document *d, const char *format, ...) {
     return fy_node_create_scalar_copy(d, text, FY_NT);
 }
 
+struct fy_node *json_bool(struct fy_document *d, bool value) {
+    return json_number(d, value ? "true" : "false");
+}
+
+struct fy_node *json_real(struct fy_document *d, bool given, double value) {
+    return given ? json_number(d, "%.9g", value) : json_number(d, "null");
+}
+
 void json_add(struct fy_document *d, struct fy_node *map, const char *key, struct fy_node *value) {
     fy_node_mapping_append(map, fy_node_create_scalar_copy(d, key, FY_NT), value);
 }

@@ -11,6 +11,10 @@ struct fy_node *json_string(struct fy_document *d, const char *s);
 /* A number (or true, false, null), as printf would write it: at most 63 characters. */
 struct fy_node *json_number(struct fy_document *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+struct fy_node *json_bool(struct fy_document *d, bool value);
+/* A number of nine digits, which an f32 comes back from; null where there is none to give. */
+struct fy_node *json_real(struct fy_document *d, bool given, double value);
+
 /* map.key = value; json_add_string leaves the field out when s is NULL. */
 void json_add(struct fy_document *d, struct fy_node *map, const char *key, struct fy_node *value);
 void json_add_string(struct fy_document *d, struct fy_node *map, const char *key, const char *s);

@@ -127,7 +127,7 @@ Test(gguf_cut, scan_sees_swapped_and_odd_scales) {
     struct gguf_scan odd = scan_of(odd_scale, 0);
     cr_assert(odd.scales_nan == 4 && odd.scales_infinite == 4 && !odd.looks_swapped, "%zu NaN, %zu infinite",
               (size_t)odd.scales_nan, (size_t)odd.scales_infinite);
-    cr_assert(odd.not_finite >= 8 * 31, "%zu values", (size_t)odd.not_finite);
+    cr_assert(odd.range.not_finite >= 8 * 31, "%zu values", (size_t)odd.range.not_finite);
 }
 
 /* Every tensor of a real model passes, and every one with enough scales is found out when its scales are swapped. */
