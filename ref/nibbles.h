@@ -3,6 +3,7 @@
 #ifndef REF_NIBBLES_H
 #define REF_NIBBLES_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -41,6 +42,44 @@ static inline uint8_t truncated_code(float x, int most, uint8_t nan) {
     if (isnan(x))
         return nan;
     return x < 0 ? 0 : x > (float)most ? (uint8_t)most : (uint8_t)x;
+}
+
+/* The codes of ggml's quantisers of 32 values, f32, nearest even, never fused; *d before it is rounded to binary16.
+ *
+ * Around zero (q4_0, q5_0): max = the first x of the largest |x| ; d = rn(max / -offset) ; id = rn(1 / d), 0 if d = 0 ;
+ * n = rn(rn(x * id) + offset + 0.5), cut to 0 .. 2 * offset - 1; `offset` where that is NaN. */
+static inline void codes_around_zero(const float in[NIBBLES_VALUES], int offset, float *d, uint8_t n[NIBBLES_VALUES]) {
+    float max = 0;
+    for (int k = 0; k < NIBBLES_VALUES; k++)
+        max = fabsf(in[k]) > fabsf(max) ? in[k] : max;
+    *d = max / -(float)offset;
+    float id = *d != 0 ? 1.0f / *d : 0.0f;
+    for (int k = 0; k < NIBBLES_VALUES; k++) {
+        float scaled = in[k] * id;
+        n[k] = truncated_code(scaled + ((float)offset + 0.5f), 2 * offset - 1, (uint8_t)offset);
+    }
+}
+
+/* Above the least (q4_1, q5_1): min, max = the first of the least and of the largest x, both 0 where all are NaN ;
+ * d = rn(rn(max - min) / most) ; id = rn(1 / d), 0 if d = 0 ; n = rn(rn(rn(x - min) * id) + 0.5), cut to 0 .. most; 0
+ * where that is NaN. */
+static inline void codes_above_min(const float in[NIBBLES_VALUES], int most, float *d, float *min,
+                                   uint8_t n[NIBBLES_VALUES]) {
+    float least = FLT_MAX, max = -FLT_MAX;
+    for (int k = 0; k < NIBBLES_VALUES; k++) {
+        least = in[k] < least ? in[k] : least;
+        max = in[k] > max ? in[k] : max;
+    }
+    if (least > max) /* nothing but NaN */
+        least = max = 0;
+    float range = max - least;
+    *d = range / (float)most;
+    *min = least;
+    float id = *d != 0 ? 1.0f / *d : 0.0f;
+    for (int k = 0; k < NIBBLES_VALUES; k++) {
+        float above = in[k] - least, scaled = above * id;
+        n[k] = truncated_code(scaled + 0.5f, most, 0);
+    }
 }
 
 #endif

@@ -13,7 +13,6 @@
 #include "half.h"
 #include "nibbles.h"
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { VALUES = NIBBLES_VALUES, OFFSET = 8, MOST = 15 };
@@ -45,16 +44,10 @@ static void dequantize(const void *block, float *out) {
 }
 
 static void quantize(const float *in, void *block) {
-    float max = 0;
-    for (int k = 0; k < VALUES; k++)
-        max = fabsf(in[k]) > fabsf(max) ? in[k] : max;
-    float d = max / -(float)OFFSET, id = d != 0 ? 1.0f / d : 0.0f;
-    struct block_q4_0 b = {.d = half_from_float(d)};
+    float d;
     uint8_t n[VALUES];
-    for (int k = 0; k < VALUES; k++) {
-        float scaled = in[k] * id;
-        n[k] = truncated_code(scaled + (OFFSET + 0.5f), MOST, OFFSET);
-    }
+    codes_around_zero(in, OFFSET, &d, n);
+    struct block_q4_0 b = {.d = half_from_float(d)};
     set_codes(&b, n);
     memcpy(block, &b, sizeof b);
 }

@@ -15,7 +15,6 @@
 #include "half.h"
 #include "nibbles.h"
 #include <assert.h>
-#include <float.h>
 #include <string.h>
 
 enum { VALUES = NIBBLES_VALUES, MOST = 31 };
@@ -56,20 +55,10 @@ static void dequantize(const void *block, float *out) {
 }
 
 static void quantize(const float *in, void *block) {
-    float min = FLT_MAX, max = -FLT_MAX;
-    for (int k = 0; k < VALUES; k++) {
-        min = in[k] < min ? in[k] : min;
-        max = in[k] > max ? in[k] : max;
-    }
-    if (min > max) /* nothing but NaN */
-        min = max = 0;
-    float range = max - min, d = range / (float)MOST, id = d != 0 ? 1.0f / d : 0.0f;
-    struct block_q5_1 b = {.d = half_from_float(d), .m = half_from_float(min)};
+    float d, min;
     uint8_t n[VALUES];
-    for (int k = 0; k < VALUES; k++) {
-        float above = in[k] - min, scaled = above * id;
-        n[k] = truncated_code(scaled + 0.5f, MOST, 0);
-    }
+    codes_above_min(in, MOST, &d, &min, n);
+    struct block_q5_1 b = {.d = half_from_float(d), .m = half_from_float(min)};
     set_codes(&b, n);
     memcpy(block, &b, sizeof b);
 }
