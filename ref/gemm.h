@@ -8,6 +8,7 @@
 #define REF_GEMM_H
 
 #include "contract.h"
+#include <math.h>
 
 enum { GEMM_RUN = 256, GEMM_MOST_DOTS = 16, GEMM_MOST_STATE = 16 };
 
@@ -58,6 +59,12 @@ void gemm_truth(const struct gemm *g, const struct contract_operands *op, double
  * overflow where float64 does not); elsewhere it is 0 where value is not finite. */
 void gemm_bound(const struct gemm *g, const struct contract_operands *op, double relative, double *value,
                 double *bound);
+
+/* One term of `truth`: into the sum, and its magnitude into the size, where it has one. */
+static inline void gemm_add_term(double *value, double *size, double term) {
+    *value += term;
+    *size += isfinite(term) ? fabs(term) : 0;
+}
 
 /* The plain pieces of a contract over f32 results (contract.h). */
 size_t gemm_cells(const struct contract_operands *op);        /* nt * od */

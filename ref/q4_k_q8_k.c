@@ -50,17 +50,12 @@ static void fold(float *state, const struct gemm_part *w, const struct gemm_part
     state[CPU_MIN_SUM] = state[CPU_MIN_SUM] - minima;
 }
 
-static void term(double *value, double *size, double x) {
-    *value += x;
-    *size += isfinite(x) ? fabs(x) : 0;
-}
-
 static void terms(double *value, double *size, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot,
                   size_t dots) {
     const double da = a->f[0];
     for (size_t lane = 0; lane < dots; lane++)
-        term(value, size, w->f[0] * da * dot[lane]);
-    term(value, size, -(w->g[0] * da * sum_of_minima(w, a)));
+        gemm_add_term(value, size, w->f[0] * da * dot[lane]);
+    gemm_add_term(value, size, -(w->g[0] * da * sum_of_minima(w, a)));
 }
 
 static void loss(double *loss, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot, size_t dots) {

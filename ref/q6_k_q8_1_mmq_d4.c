@@ -40,11 +40,8 @@ static void fold(float *state, const struct gemm_part *w, const struct gemm_part
 
 static void terms(double *value, double *size, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot,
                   size_t dots) {
-    for (size_t c = 0; c < dots; c++) {
-        const double term = (double)a->g[c] * dot[c] * w->f[0];
-        *value += term;
-        *size += isfinite(term) ? fabs(term) : 0;
-    }
+    for (size_t c = 0; c < dots; c++)
+        gemm_add_term(value, size, (double)a->g[c] * dot[c] * w->f[0]);
 }
 
 /* What is flushed in a run: da where subnormal, so the whole of its product; each t, less than 2^-126; s the same. */

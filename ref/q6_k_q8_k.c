@@ -37,11 +37,8 @@ static void fold(float *state, const struct gemm_part *w, const struct gemm_part
 
 static void terms(double *value, double *size, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot,
                   size_t dots) {
-    for (size_t lane = 0; lane < dots; lane++) {
-        const double term = (double)w->f[0] * a->f[0] * dot[lane];
-        *value += term;
-        *size += isfinite(term) ? fabs(term) : 0;
-    }
+    for (size_t lane = 0; lane < dots; lane++)
+        gemm_add_term(value, size, (double)w->f[0] * a->f[0] * dot[lane]);
 }
 
 static void loss(double *loss, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot, size_t dots) {

@@ -44,11 +44,8 @@ static void fold(float *state, const struct gemm_part *w, const struct gemm_part
 
 static void terms(double *value, double *size, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot,
                   size_t dots) {
-    for (size_t c = 0; c < dots; c++) {
-        const double term = (double)dot[c] * w->f[c] * a->g[c];
-        *value += term;
-        *size += isfinite(term) ? fabs(term) : 0;
-    }
+    for (size_t c = 0; c < dots; c++)
+        gemm_add_term(value, size, (double)dot[c] * w->f[c] * a->g[c]);
 }
 
 /* What is flushed: da where subnormal, so its whole term; each s, less than 2^-126. An infinite d times a flushed da is
