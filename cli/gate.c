@@ -23,7 +23,7 @@ static const char usage[] =
     "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
     "  --runner NAME    what runs the launches (default machine, the only one so far)\n"
     "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
-    "                   read-only; standard output is /dev/stdout, not -\n"
+    "                   read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats          print instruction counts and rates\n"
     "  -j, --threads N  CPU threads (default: all)\n"
     "  --help           this text\n"
@@ -151,11 +151,12 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .id = c->id,
         .spec = c->spec,
         .module = g->modules[kernel_index(g, c->spec)],
-        .runner = &runner_machine,
+        .runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine,
         .contract = c->contract,
         .operands = &operands,
         .shape = &shape,
         .threads = threads,
+        .options = o->judging.launch,
     };
     if (case_operands(c, &operands, &e)) {
         note_sums("gate", c->id, &operands.sums);

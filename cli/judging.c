@@ -10,6 +10,31 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* "all", "none", or names of watches separated by commas: *off = those that are not in the list. */
+static bool parse_watches(const char *text, uint32_t *off) {
+    if (strcmp(text, "all") == 0 || strcmp(text, "none") == 0) {
+        *off = text[0] == 'n' ? WATCH_ALL : 0;
+        return true;
+    }
+    uint32_t on = 0;
+    for (const char *s = text;; ++s) {
+        const size_t n = strcspn(s, ",");
+        int found = -1;
+        for (int i = 0; i < WATCHES; ++i) {
+            found = strlen(watch_names[i]) == n && strncmp(watch_names[i], s, n) == 0 ? i : found;
+        }
+        if (found < 0) {
+            return false;
+        }
+        on |= 1u << found;
+        s += n;
+        if (*s == 0) {
+            *off = WATCH_ALL & ~on;
+            return true;
+        }
+    }
+}
+
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
     case JUDGING_RUNNER:
@@ -25,6 +50,20 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
     case JUDGING_STATS:
         j->stats = true;
         return -1;
+    case JUDGING_WATCHES:
+        return parse_watches(optarg, &j->launch.unwatched)
+                   ? -1
+                   : usage_error(command,
+                                 "--watches %s: want all, none, or some of bounds, alignment, planes, uninit, hazards, "
+                                 "async, sync, stores, separated by commas",
+                                 optarg);
+    case JUDGING_ARCH:
+        j->launch.arch = arch_named(optarg);
+        return j->launch.arch != NULL ? -1
+                                      : usage_error(command,
+                                                    "--arch %s: unknown architecture; known: sm_75 sm_80 sm_86 sm_87 "
+                                                    "sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121",
+                                                    optarg);
     case 'j':
         return parse_threads(optarg, &j->threads)
                    ? -1

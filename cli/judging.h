@@ -2,6 +2,7 @@
 #ifndef CLI_JUDGING_H
 #define CLI_JUDGING_H
 
+#include "../gpu/launch.h"
 #include "../ref/activation.h"
 #include "../reports/json.h"
 #include <getopt.h>
@@ -10,16 +11,26 @@ struct judging {
     const char *json; /* file to write, or NULL */
     bool stats;
     int threads;
+    const struct runner *runner; /* NULL: the machine */
+    struct launch_options launch;
 };
 
 /* Values of getopt_long for the shared options, and their rows of its table; `j` and `h` are short options as well. */
-enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS };
+enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDGING_ARCH };
 #define JUDGING_LONG_OPTIONS                                                                                           \
     {"runner", required_argument, NULL, JUDGING_RUNNER}, {"json", required_argument, NULL, JUDGING_JSON},              \
-        {"stats", no_argument, NULL, JUDGING_STATS}, {"threads", required_argument, NULL, 'j'},                        \
+        {"stats", no_argument, NULL, JUDGING_STATS}, {"watches", required_argument, NULL, JUDGING_WATCHES},            \
+        {"arch", required_argument, NULL, JUDGING_ARCH}, {"threads", required_argument, NULL, 'j'},                    \
         {"help", no_argument, NULL, 'h'}, {                                                                            \
         NULL, 0, NULL, 0                                                                                               \
     }
+
+/* The lines of --help for the options that decide how the machine runs a launch. */
+#define JUDGING_LAUNCH_USAGE                                                                                           \
+    "  --arch NAME      the architecture whose limits and tensor cores count (default sm_90)\n"                        \
+    "  --watches LIST   what is watched besides the bits: all (default), none, or some of bounds, alignment, "         \
+    "planes,\n"                                                                                                        \
+    "                   uninit, hazards, async, sync, stores, separated by commas\n"
 
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);

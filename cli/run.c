@@ -24,7 +24,7 @@ static const char usage[] =
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
     "  --runner NAME      what runs the launch (default machine, the only one so far)\n"
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
-    "                     read-only; standard output is /dev/stdout, not -\n"
+    "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats            print instruction counts and rates\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
@@ -117,10 +117,11 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
     char *options = rerun_options(o);
     struct trial t = {.spec = s,
                       .module = m,
-                      .runner = &runner_machine,
+                      .runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine,
                       .shape = shape,
                       .seed = o->seed,
-                      .threads = o->judging.threads};
+                      .threads = o->judging.threads,
+                      .options = o->judging.launch};
     bool good = true;
     *count = 0;
     if (c == NULL) {

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const watch_names[WATCHES] = {"bounds",  "alignment", "planes", "uninit",
+                                          "hazards", "async",     "sync",   "stores"};
+
 enum { MOST_SHARED = 227 * 1024 }; /* bytes a block may have on sm_90, the largest of all */
 
 static bool check_dimensions(const struct launch *l, const struct ptx_function *f, struct error *e) {
@@ -136,6 +139,11 @@ void trace_free(struct trace *t) {
         free(t->coverage[i].cells);
     }
     free(t->coverage);
+    for (size_t i = 0; i < t->print_count; ++i)
+        free(t->prints[i].text);
+    free(t->prints);
+    free(t->counts);
+    free(t->order_open);
     free(t->events);
     free(t->sites);
     *t = (struct trace){0};

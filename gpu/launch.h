@@ -3,6 +3,7 @@
 #ifndef GPU_LAUNCH_H
 #define GPU_LAUNCH_H
 
+#include "arch.h"
 #include "ptx/ptx.h"
 
 enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT };
@@ -29,6 +30,37 @@ struct launch_plane { /* a named part of the dynamic shared arena */
     size_t offset, bytes;
 };
 
+/* What the machine looks for besides the bits; a launch may switch each off. A fault that is not watched is treated as
+ * ever (a bad load gives 0xFF bytes, a bad store is dropped), only not reported. */
+enum watch {
+    WATCH_BOUNDS = 1 << 0,    /* buffers, shared and local memory; stores into inputs */
+    WATCH_ALIGNMENT = 1 << 1, /* of every access */
+    WATCH_PLANES = 1 << 2,    /* an access site stays in one plane of the arena */
+    WATCH_UNINIT = 1 << 3,    /* reads of registers, shared, global and local bytes that nothing has written */
+    WATCH_HAZARDS = 1 << 4,   /* accesses of one byte by two threads that nothing orders */
+    WATCH_ASYNC = 1 << 5,     /* cp.async: touched before its wait, in flight at the exit */
+    WATCH_SYNC = 1 << 6,      /* divergent barriers and warp-wide instructions, absent lanes */
+    WATCH_STORES = 1 << 7,    /* who stored each cell of an output, how often, and which values */
+    WATCH_ALL = (1 << 8) - 1,
+};
+enum { WATCHES = 8 };
+extern const char *const watch_names[WATCHES]; /* "bounds" ..., by bit */
+
+/* The order in which warps, lanes of one store, and asynchronous copies take their turns. PTX allows every one. */
+enum schedule_order { SCHEDULE_IN_ORDER, SCHEDULE_REVERSED, SCHEDULE_RANDOM };
+struct schedule {
+    enum schedule_order order;
+    uint64_t seed;    /* SCHEDULE_RANDOM */
+    bool async_early; /* cp.async lands when it is issued; else when it is waited for */
+};
+
+struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
+    uint32_t unwatched; /* enum watch */
+    struct schedule schedule;
+    const struct arch *arch; /* NULL: arch_default */
+    bool census;             /* count wavefronts, conflicts and sectors too */
+};
+
 struct launch {
     const struct ptx_module *module;
     const char *entry;
@@ -42,6 +74,7 @@ struct launch {
     size_t plane_count;
     uint64_t step_budget; /* warp instructions a block may take; 0: LAUNCH_STEP_BUDGET */
     int threads;          /* CPU threads; 0: all */
+    struct launch_options options;
 };
 
 #define LAUNCH_STEP_BUDGET (1ull << 28)
@@ -57,10 +90,24 @@ enum event_kind {
     EVENT_DEADLOCK,          /* warps wait at barriers that can never fill */
     EVENT_STEP_BUDGET,       /* a block ran past the budget: endless loop */
     EVENT_TRAP,
+    EVENT_LIMIT,         /* the launch asks for more than the architecture has; nothing was run */
+    EVENT_UNINITIALISED, /* a read of bytes, or of a register, that nothing has written */
+    EVENT_RACE,          /* two accesses of one byte that nothing orders, at least one a store of another value */
+    EVENT_BENIGN_RACE,   /* the same, both stores, of the same value: named, not a fault */
+    EVENT_ASYNC_PENDING, /* bytes of a cp.async that its thread has not waited for are read or written */
+    EVENT_ASYNC_EXIT,    /* a thread exits with copies in flight */
+    EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
+    EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
     EVENT_KINDS,
 };
 
-enum event_space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM };
+enum event_space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM, SPACE_REGISTER };
+
+struct event_access { /* the other side of a race, or the copy that is in flight */
+    bool present, store;
+    uint32_t block[3], warp, lane;
+    size_t instruction;
+};
 
 struct event {
     enum event_kind kind;
@@ -76,7 +123,8 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
-    uint64_t count;     /* lane accesses of this kind at this site, all blocks together */
+    struct event_access other;
+    uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
 
 struct trace_site {   /* one instruction of the entry */
@@ -107,11 +155,33 @@ struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
     struct cell_history *cells; /* (bytes / cell_bytes); meaningful where a byte of the cell was stored */
 };
 
+struct site_count {    /* of one instruction, all blocks together */
+    uint64_t executed; /* by a warp; guarded-off ones count as well */
+    /* options.census only, of a memory instruction (facts/ptx.md 5): */
+    uint64_t requests;   /* executed with at least one lane, in this space */
+    uint64_t wavefronts; /* shared memory */
+    uint64_t conflicts;  /* shared memory: wavefronts past one a phase */
+    uint64_t sectors;    /* global memory: 32-byte sectors */
+};
+
+struct trace_print { /* what printf wrote, one call of one lane */
+    uint32_t block[3], warp, lane;
+    size_t instruction;
+    char *text; /* owned */
+};
+
 struct trace {
     struct event *events; /* sorted by (block, order of execution); one per (kind, site, buffer or plane) */
     size_t event_count;
     struct trace_site *sites;
     size_t site_count;
+    struct site_count *counts;  /* (site_count), NULL on a real GPU */
+    struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
+    size_t print_count;
+    /* What the bits may depend on besides the operands: NULL when the watches show that no order of warps, lanes,
+     * copies or blocks can change them (gpu/machine/hazard.c has the argument); else one line that says why this is
+     * open. */
+    char *order_open;
     struct buffer_coverage *coverage; /* (buffer_count) */
     size_t buffer_count;
     bool has_coverage;          /* false on a real GPU: only the poison tells there */
@@ -120,8 +190,10 @@ struct trace {
     double seconds;             /* wall time of the execution alone */
 };
 
+enum { TRACE_PRINTS = 1000 };
+
 struct runner {
-    const char *name; /* "machine" */
+    const char *name; /* "machine", "device" */
     /* Runs l. True: it ran (perhaps with events); trace is filled and the caller frees it. False: the launch
      * or the program cannot be run at all; e says why with file, line and text, and trace is empty. */
     bool (*run)(const struct launch *l, struct trace *t, struct error *e);

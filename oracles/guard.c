@@ -14,6 +14,8 @@ static const char *space_name(enum event_space s) {
         return "local memory";
     case SPACE_PARAM:
         return "parameter memory";
+    case SPACE_REGISTER:
+        return "a register";
     case SPACE_NONE:
         break;
     }

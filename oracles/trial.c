@@ -80,6 +80,7 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
         return false;
     }
     b->launch.threads = t->threads;
+    b->launch.options = t->options;
     if (!t->runner->run(&b->launch, trace, e)) {
         return false;
     }

@@ -15,6 +15,7 @@ struct trial {
     const struct shape *shape;       /* for the launch file's expressions */
     uint64_t seed;                   /* of `fill: random` */
     int threads;                     /* CPU threads of the launch */
+    struct launch_options options;   /* watches, schedule, architecture */
 };
 
 /* Runs and judges. Whatever cannot be done (a file, an unknown instruction, memory) becomes a finding INPUT of the

@@ -7,7 +7,7 @@
  * hardware does; only when all groups wait and none can go on does the lowest go without the others, and the handler
  * makes an event of it. A group that spins gives way after TURN steps, to other groups and other warps.
  * Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
-#include "machine.h"
+#include "watch.h"
 #include <string.h>
 
 enum { TURN = 1 << 16 };
@@ -216,10 +216,12 @@ static void branch(struct warp *w, const struct record *r) {
         return;
     if (is_exit(&records[r->dst])) { /* an early return: those lanes are gone at once, nobody waits for them */
         w->block->steps += records[r->dst].weight;
+        watch_exit(w, &records[r->dst], taken);
         w->live &= ~taken;
         w->mask = rest;
     } else if (is_exit(&records[next])) {
         w->block->steps += records[next].weight;
+        watch_exit(w, &records[next], rest);
         w->live &= ~rest;
         w->mask = taken;
         w->pc = r->dst;
@@ -229,7 +231,8 @@ static void branch(struct warp *w, const struct record *r) {
     }
 }
 
-static void leave(struct warp *w, uint32_t lanes) {
+static void leave(struct warp *w, const struct record *r, uint32_t lanes) {
+    watch_exit(w, r, lanes);
     w->live &= ~lanes;
     w->mask &= ~lanes;
     if (w->mask)
@@ -355,7 +358,7 @@ void warp_run(struct warp *w) {
                 return;
             break;
         case CONTROL_EXIT:
-            leave(w, guarded(w, r));
+            leave(w, r, guarded(w, r));
             break;
         case CONTROL_TRAP:
             if (guarded(w, r)) {

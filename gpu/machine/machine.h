@@ -167,7 +167,12 @@ struct site_range {  /* per block: what an access site may touch without a close
     uint8_t *host;   /* where the byte at lo is */
     int32_t region;  /* of a global range: index of the region + 1 */
     int32_t range;   /* index of the site's own range of shared memory + 1, 0 before its first access there */
+    uint8_t watched; /* enum watched: whom the fast path must tell of an access that is in range */
 };
+
+/* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
+struct hazards;
+struct valid;
 
 struct event_entry {
     struct event event;
@@ -216,6 +221,8 @@ struct barrier {
     uint32_t expected;     /* 0: every warp that has not exited */
 };
 
+struct async; /* copies in flight of one block: async.c */
+
 struct block { /* one block in execution; reused by its CPU thread */
     struct machine *machine;
     struct warp *warps;
@@ -229,8 +236,11 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
-    bool stopped;   /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
-    bool ends_grid; /* a trap or the budget */
+    struct hazards *hazards; /* NULL: not watched */
+    struct valid *valid;     /* NULL: not watched */
+    struct async *async;     /* NULL: the program copies nothing */
+    bool stopped;            /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
+    bool ends_grid;          /* a trap or the budget */
 };
 
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {

@@ -3,7 +3,7 @@
  *
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
-#include "machine.h"
+#include "watch.h"
 #include <string.h>
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -69,6 +69,7 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
     s->hi = own->hi + window;
     s->host = b->shared + own->lo;
     s->region = 0;
+    s->watched = watch_bits(b, own);
     if (address < (int64_t)own->lo || address + (int64_t)bytes > (int64_t)own->hi) {
         const int64_t bad = first_outside(address, (int64_t)own->lo, (int64_t)own->hi);
         v.kind = EVENT_PLANE;
@@ -111,6 +112,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
             s->hi = g->base + g->bytes;
             s->host = g->data;
             s->region = (int32_t)index;
+            s->watched = 0;
         }
         return (struct spot){.host = g->data + offset, .region = g, .offset = (size_t)offset};
     }
@@ -233,47 +235,74 @@ static struct cell_writer writer(const struct warp *w, const struct record *r, u
         .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
-void memory_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]) {
-    const struct access *x = &w->block->machine->program->accesses[r->c];
-    const uint32_t *registers = w->wide + r->wide;
+/* The spots of the lanes of mask; the watchers hear of those in shared memory. */
+static void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
+                       struct spot spots[LANES]) {
+    const struct block *b = w->block;
+    const struct access *x = &b->machine->program->accesses[r->c];
+    uint32_t at[LANES] = {0}, shared = 0;
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
-        const struct spot spot = find_spot(w, r, x, lane, addr[lane]);
-        if (x->store) {
-            uint8_t value[32];
-            if (!spot.host)
-                continue;
-            for (unsigned e = 0; e < x->elements; ++e) {
-                const uint64_t v = x->wide_registers ? reg64(w, registers[e])[lane] : reg32(w, registers[e])[lane];
-                memcpy(value + e * x->element_bytes, &v, x->element_bytes);
-            }
-            const struct cell_writer me = writer(w, r, lane);
-            if (spot.region)
-                store_counted(w, spot.region, spot.offset, value, x->bytes, &me);
-            else
-                memcpy(spot.host, value, x->bytes);
-            continue;
+        spots[lane] = find_spot(w, r, x, lane, addr[lane]);
+        if (spots[lane].host && !spots[lane].region) {
+            shared |= 1u << lane;
+            at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
-        const uint8_t *from = spot.host ? spot.host : poison_bytes;
-        uint8_t copy[32];
-        if (spot.region && spot.region->traffic) { /* other blocks may be writing here */
-            atomic_flag *lock = lock_of(w->block->machine, spot.region, spot.offset);
-            take(lock);
-            note_traffic(spot.region, spot.offset, w->block->number + 1, false);
-            from = memcpy(copy, spot.host, x->bytes);
-            atomic_flag_clear_explicit(lock, memory_order_release);
-        }
-        for (unsigned e = 0; e < x->elements; ++e) {
-            uint64_t v = 0;
-            memcpy(&v, from + e * x->element_bytes, x->element_bytes);
-            const unsigned unused = 64 - 8 * x->element_bytes;
-            if (x->is_signed)
-                v = (uint64_t)((int64_t)(v << unused) >> unused);
-            if (x->wide_registers)
-                reg64(w, registers[e])[lane] = v;
-            else
-                reg32(w, registers[e])[lane] = x->register_bits == 16 ? (uint16_t)v : (uint32_t)v;
-        }
+    }
+    if (shared && b->sites[r->c].watched)
+        watch_shared(w, r, shared, at);
+}
+
+static void store_lane(struct warp *w, const struct record *r, const struct access *x, unsigned lane,
+                       const struct spot *spot) {
+    const uint32_t *registers = w->wide + r->wide;
+    uint8_t value[32];
+    for (unsigned e = 0; e < x->elements; ++e) {
+        const uint64_t v = x->wide_registers ? reg64(w, registers[e])[lane] : reg32(w, registers[e])[lane];
+        memcpy(value + e * x->element_bytes, &v, x->element_bytes);
+    }
+    const struct cell_writer me = writer(w, r, lane);
+    if (spot->region)
+        store_counted(w, spot->region, spot->offset, value, x->bytes, &me);
+    else
+        memcpy(spot->host, value, x->bytes);
+}
+
+static void load_lane(struct warp *w, const struct record *r, const struct access *x, unsigned lane,
+                      const struct spot *spot) {
+    const uint32_t *registers = w->wide + r->wide;
+    const uint8_t *from = spot->host ? spot->host : poison_bytes;
+    uint8_t copy[32];
+    if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
+        atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
+        take(lock);
+        note_traffic(spot->region, spot->offset, w->block->number + 1, false);
+        from = memcpy(copy, spot->host, x->bytes);
+        atomic_flag_clear_explicit(lock, memory_order_release);
+    }
+    for (unsigned e = 0; e < x->elements; ++e) {
+        uint64_t v = 0;
+        memcpy(&v, from + e * x->element_bytes, x->element_bytes);
+        const unsigned unused = 64 - 8 * x->element_bytes;
+        if (x->is_signed)
+            v = (uint64_t)((int64_t)(v << unused) >> unused);
+        if (x->wide_registers)
+            reg64(w, registers[e])[lane] = v;
+        else
+            reg32(w, registers[e])[lane] = x->register_bits == 16 ? (uint16_t)v : (uint32_t)v;
+    }
+}
+
+void memory_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]) {
+    const struct access *x = &w->block->machine->program->accesses[r->c];
+    struct spot spots[LANES];
+    find_spots(w, r, mask, addr, spots);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        if (!x->store)
+            load_lane(w, r, x, lane, &spots[lane]);
+        else if (spots[lane].host)
+            store_lane(w, r, x, lane, &spots[lane]);
     }
 }
 
@@ -315,14 +344,9 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
 
 void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const uint64_t addr[LANES],
                  const uint8_t *host[LANES]) {
-    const struct access *x = &w->block->machine->program->accesses[r->c];
     const uint8_t *poison = w->block->shared + w->block->poison;
-    for (unsigned lane = 0; lane < LANES; ++lane) {
-        host[lane] = poison;
-        if (!(rows >> lane & 1))
-            continue;
-        const struct spot spot = find_spot(w, r, x, lane, addr[lane]);
-        if (spot.host)
-            host[lane] = spot.host;
-    }
+    struct spot spots[LANES];
+    find_spots(w, r, rows, addr, spots);
+    for (unsigned lane = 0; lane < LANES; ++lane)
+        host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
 }

@@ -2,6 +2,7 @@
  * what the access site may use. Anything else goes to memory.c, which looks at each lane and says what is wrong.
  * Compiled once for each instruction set. */
 #include "isa.h"
+#include "watch.h"
 #include <string.h>
 
 #define JOIN2(a, b) a##_##b
@@ -84,6 +85,7 @@ static inline __attribute__((always_inline)) bool reach64(const struct warp *w, 
                 memcpy(&v, host + where[i], sizeof v);                                                                 \
                 d[i] = (uint##D##_t)conversion v;                                                                      \
             }                                                                                                          \
+            watch_range##WIDTH(w, r, mask, where);                                                                     \
             return;                                                                                                    \
         }                                                                                                              \
         for (uint32_t left = mask; left; left &= left - 1) {                                                           \
@@ -92,6 +94,7 @@ static inline __attribute__((always_inline)) bool reach64(const struct warp *w, 
             memcpy(&v, host + where[i], sizeof v);                                                                     \
             d[i] = (uint##D##_t)conversion v;                                                                          \
         }                                                                                                              \
+        watch_range##WIDTH(w, r, mask, where);                                                                         \
     }
 /* 16-bit registers keep zeros above, so r->b tells how far a sign goes: a mask for the register. */
 #define SIGNED (uint32_t) r->b &(uint32_t)(int32_t)
@@ -112,6 +115,7 @@ static inline __attribute__((always_inline)) bool reach64(const struct warp *w, 
             d[e] = reg32(w, to[e]);                                                                                    \
         if (mask == ALL_LANES) {                                                                                       \
             transpose##N(d, host, where);                                                                              \
+            watch_range##WIDTH(w, r, mask, where);                                                                     \
             return;                                                                                                    \
         }                                                                                                              \
         for (uint32_t left = mask; left; left &= left - 1) {                                                           \
@@ -121,6 +125,7 @@ static inline __attribute__((always_inline)) bool reach64(const struct warp *w, 
             for (int e = 0; e < N; ++e)                                                                                \
                 d[e][i] = v[e];                                                                                        \
         }                                                                                                              \
+        watch_range##WIDTH(w, r, mask, where);                                                                         \
     }
 
 /* Four lanes at a time: 4 x 4 words transposed in registers. */
@@ -173,6 +178,7 @@ LOADS(64)
             memory_access(w, r, mask, wide);                                                                           \
             return;                                                                                                    \
         }                                                                                                              \
+        watch_range32(w, r, mask, where);                                                                              \
         uint8_t *host = w->block->sites[r->c].host;                                                                    \
         const uint##S##_t *s = reg##S(w, r->b);                                                                        \
         for (uint32_t left = mask; left; left &= left - 1) {                                                           \
@@ -194,6 +200,7 @@ STORE(store_b64, 64, uint64_t)
             memory_access(w, r, mask, wide);                                                                           \
             return;                                                                                                    \
         }                                                                                                              \
+        watch_range32(w, r, mask, where);                                                                              \
         uint8_t *host = w->block->sites[r->c].host;                                                                    \
         const uint32_t *from = w->wide + r->wide;                                                                      \
         const uint32_t *s[N];                                                                                          \
@@ -234,8 +241,12 @@ static void ldmatrix(struct warp *w, const struct record *r, uint32_t mask) {
         fast = low >= s->lo && (uint64_t)high + 16 <= s->hi && !(any & 15);
     }
     if (__builtin_expect(fast, 1)) {
-        for (unsigned i = 0; i < rows; ++i)
-            host[i] = s->host + (uint32_t)(a[i] + (uint32_t)r->imm - (uint32_t)s->lo);
+        uint32_t where[LANES] = {0};
+        for (unsigned i = 0; i < rows; ++i) {
+            where[i] = a[i] + (uint32_t)r->imm - (uint32_t)s->lo;
+            host[i] = s->host + where[i];
+        }
+        watch_range32(w, r, used, where);
     } else {
         uint64_t wide[LANES];
         for (int i = 0; i < LANES; ++i)

@@ -10,6 +10,7 @@
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
 #include "isa.h"
+#include "watch.h"
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,10 +204,11 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
         for (size_t k = 0; k < p->constant_count; ++k)
             splat(w, p->constants[k].offset, p->constants[k].wide, p->constants[k].bits);
     }
-    return true;
+    return watch_open(b, e);
 }
 
 static void block_close(struct block *b) {
+    watch_close(b);
     free(b->warps), free(b->sites), free(b->shared), free(b->memory);
     events_close(&b->events);
 }

@@ -1,6 +1,6 @@
 /* The warps of a block: each runs until its next barrier, then the next one, in order. Which warp comes next is decided
  * here alone. */
-#include "machine.h"
+#include "watch.h"
 
 static bool ready(const struct warp *w) {
     return w->state == WARP_READY;
@@ -37,6 +37,7 @@ static void release(struct block *b) {
             w->state = WARP_READY;
             join_clocks(w->clock, bar->clock);
         }
+        watch_barrier(b, bar->arrived >= running * LANES);
         *bar = (struct barrier){0};
     }
 }
@@ -73,7 +74,7 @@ static void report_deadlock(struct block *b) {
     b->stopped = true;
 }
 
-void block_run(struct block *b) {
+static void run_warps(struct block *b) {
     uint32_t w = b->machine->warps - 1;
     while ((w = next_warp(b, w)) != UINT32_MAX) {
         warp_run(&b->warps[w]);
@@ -86,4 +87,10 @@ void block_run(struct block *b) {
             report_deadlock(b);
             return;
         }
+}
+
+void block_run(struct block *b) {
+    watch_start(b);
+    run_warps(b);
+    watch_end(b);
 }
