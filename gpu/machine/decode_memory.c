@@ -34,8 +34,7 @@ static bool take_space(struct decoder *d, enum ptx_space *space) {
     return true;
 }
 
-/* The address operand as a register (or a constant in one) and a displacement. */
-static bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
+bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
     if (o->kind != PTX_OP_ADDRESS)
         return refuse(d, "an operand that is no address");
     *shift = o->displacement;
@@ -59,7 +58,7 @@ static bool address(struct decoder *d, const struct ptx_operand *o, struct acces
     return true;
 }
 
-static uint32_t add_access(struct decoder *d, const struct access *x) {
+uint32_t add_access(struct decoder *d, const struct access *x) {
     struct program *p = d->p;
     if (p->access_count == d->access_room) {
         d->access_room = d->access_room ? 2 * d->access_room : 64;
