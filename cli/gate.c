@@ -157,6 +157,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .shape = &shape,
         .threads = threads,
         .options = o->judging.launch,
+        .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
         note_sums("gate", c->id, &operands.sums);
@@ -165,8 +166,11 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    out->rerun = o->plant != NULL ? must_format("%s gate --plant %s %s", command_again(g->root), o->plant, c->id)
-                                  : must_format("%s gate %s", command_again(g->root), c->id);
+    char *schedule = judging_again(&o->judging, out);
+    out->rerun = o->plant != NULL
+                     ? must_format("%s gate --plant %s%s %s", command_again(g->root), o->plant, schedule, c->id)
+                     : must_format("%s gate%s %s", command_again(g->root), schedule, c->id);
+    free(schedule);
 }
 
 /* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */

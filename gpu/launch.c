@@ -1,6 +1,8 @@
 /* Checks of a launch that every runner needs. Source: CUDA programming guide, technical specifications per compute
  * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
 #include "launch.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +133,13 @@ bool launch_check(const struct launch *l, struct error *e) {
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
     return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_shared(l, f, e);
+}
+
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]) {
+    if (s->order == SCHEDULE_RANDOM)
+        snprintf(name, SCHEDULE_NAME, "random:%" PRIu64, s->seed);
+    else
+        strcpy(name, s->order == SCHEDULE_REVERSED ? "reversed" : "in-order");
 }
 
 void trace_free(struct trace *t) {

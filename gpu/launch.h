@@ -54,6 +54,10 @@ struct schedule {
     bool async_early; /* cp.async lands when it is issued; else when it is waited for */
 };
 
+/* "in-order", "reversed", "random:SEED": as --schedule takes it. */
+#define SCHEDULE_NAME 32
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]);
+
 struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;

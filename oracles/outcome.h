@@ -4,6 +4,8 @@
 
 #include "oracle.h"
 
+enum { OUTCOME_SCHEDULES = 3 };
+
 struct outcome {
     char *id;     /* of the case, or the launch file's path */
     char *about;  /* kernel's name */
@@ -14,6 +16,9 @@ struct outcome {
     enum ruling rulings[ORACLES_MAX]; /* by index in oracles[]; meaningless when skipped or refused */
     bool judged;                      /* the launch ran and the oracles saw it */
     bool parity_judged;               /* some output was compared with right bytes */
+    char schedules[OUTCOME_SCHEDULES][SCHEDULE_NAME]; /* the orders that were run, the first one counts */
+    size_t schedule_count;
+    char rerun_schedule[SCHEDULE_NAME]; /* what --schedule must say to see this again, "": nothing */
     char digest[65];                  /* SHA-256 of all output bytes in argument order, "" when it did not run */
     uint64_t warp_instructions, macs;
     double seconds; /* of the execution alone */
