@@ -255,7 +255,7 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     struct extra extras[EXTRAS];
     struct schedule_run runs[EXTRAS];
     size_t extra_count = 0;
-    const bool more = t->runner == &runner_machine && (t->schedules == SCHEDULES_ALL ||
+    const bool more = trace->has_coverage && (t->schedules == SCHEDULES_ALL ||
                                                        (t->schedules == SCHEDULES_OPEN && trace->order_open != NULL));
     if (more && !run_extras(t, extras, runs, &extra_count, e)) {
         extras_free(extras, extra_count);

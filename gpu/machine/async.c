@@ -1,13 +1,13 @@
 /* Copies in flight. Each lane has groups of its own: a copy belongs to the group that its lane commits next, and a wait
  * ends the lane's groups but for the newest ones (PTX ISA 9.7.9.25.3.2, 9.7.9.25.3.3). Between the two a copy may land
- * at any time; it lands when it is issued or when it is waited for, as the schedule says (order.h), and reads its source
+ * at any time; it lands when it is issued or when it is waited for, as the schedule says (schedule.h), and reads its source
  * then: nothing orders the source's bytes before the wait either.
  *
  * Copies of one instruction whose lanes have committed equally often are one batch. Batches are in the order of issue.
  * A bad destination drops the copy, a bad source gives bytes 0xFF, each with its event. */
 #include "async.h"
 #include "../../ref/checked.h"
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 #include <stdlib.h>
 #include <string.h>

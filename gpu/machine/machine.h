@@ -157,7 +157,7 @@ struct machine { /* one run */
     size_t dynamic_start;    /* shared address of the dynamic arena */
     uint32_t warps, threads; /* a block */
     uint64_t blocks, budget;
-    uint64_t block_stride, block_shift; /* order of the blocks: order.h */
+    uint64_t block_stride, block_shift; /* order of the blocks: schedule.h */
     bool parallel;
     atomic_flag locks[STORE_LOCKS];
     atomic_uint_fast64_t spent;      /* warp instructions of the blocks that have ended, in this pass */
@@ -235,7 +235,7 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct site_range *sites; /* (access_count) */
     uint32_t id[3];
     uint64_t number; /* x fastest */
-    uint64_t place;  /* in the order of blocks: order.h */
+    uint64_t place;  /* in the order of blocks: schedule.h */
     uint64_t steps, macs;
     struct random_stream draws; /* SCHEDULE_RANDOM: the choices of this block */
     uint64_t event_order;

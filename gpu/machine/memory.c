@@ -4,7 +4,7 @@
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
 #include "async.h"
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "../../ref/checked.h"
 #include "async.h"
 #include "isa.h"
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 #include <omp.h>
 #include <stdlib.h>

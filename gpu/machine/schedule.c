@@ -1,7 +1,7 @@
 /* The order of the blocks, and the warps of a block: each runs until its next barrier or the end of its slice, then the
  * next one, in order. SCHEDULE_REVERSED goes from the last to the first; SCHEDULE_RANDOM takes any block and any warp,
  * for slices of any length. Which warp comes next is decided here alone. */
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 
 enum { TURN = 1 << 16, LONGEST_DRAW = 12 };

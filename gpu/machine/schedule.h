@@ -1,8 +1,8 @@
 /* What PTX leaves open and a schedule decides: which block, warp, group of lanes or lane of a store comes first, and
  * when an asynchronous copy lands. Every choice is a function of (schedule, block, choices made before in that block),
  * so that a run is the same for every number of CPU threads. */
-#ifndef GPU_MACHINE_ORDER_H
-#define GPU_MACHINE_ORDER_H
+#ifndef GPU_MACHINE_SCHEDULE_H
+#define GPU_MACHINE_SCHEDULE_H
 
 #include "machine.h"
 
