@@ -167,6 +167,8 @@ unsigned register_bits(struct decoder *d, const struct ptx_operand *o) {
 bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset) {
     if (o->minus)
         return refuse(d, "a negated operand");
+    if (o->part)
+        return refuse(d, "a part of a register");
     switch (o->kind) {
     case PTX_OP_REGISTER:
         if (register_bits(d, o) != bits)
@@ -221,6 +223,8 @@ bool destination(struct decoder *d, const struct ptx_operand *o, unsigned bits, 
         return true;
     if (o->kind != PTX_OP_REGISTER)
         return refuse(d, "a destination that is no register");
+    if (o->part)
+        return refuse(d, "a part of a register");
     if (register_bits(d, o) != bits)
         return refuse(d, "the destination's register has another width than the operation");
     *offset = d->slot[o->reg];
@@ -242,6 +246,8 @@ bool pred_source(struct decoder *d, const struct ptx_operand *o, uint32_t *pred)
         *pred = d->slot[o->reg];
     else
         return refuse(d, "an operand that is no predicate");
+    if (o->part)
+        return refuse(d, "a part of a register");
     *pred |= o->negated ? GUARD_NEGATED : 0;
     return true;
 }
@@ -251,7 +257,7 @@ bool pred_destination(struct decoder *d, const struct ptx_operand *o, uint32_t *
         *pred = pred_temp(d);
         return true;
     }
-    if (o->kind != PTX_OP_REGISTER || !is_pred(d, o->reg))
+    if (o->kind != PTX_OP_REGISTER || !is_pred(d, o->reg) || o->part)
         return refuse(d, "a destination that is no predicate");
     *pred = d->slot[o->reg];
     return true;
@@ -322,7 +328,10 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 static bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_warp, opcodes_scalar};
+    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_warp, opcodes_scalar,
+                                                  opcodes_video,   opcodes_atomic, opcodes_hints};
+    if (is_rare_integer(d))
+        return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
         for (const struct opcode *o = tables[t]; o->name; ++o)
             if (!strcmp(o->name, d->in->opcode))

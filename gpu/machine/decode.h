@@ -78,6 +78,10 @@ struct opcode {
     decode_function *decode;
 };
 extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_warp[]; /* end: NULL */
+extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[];
+/* decode_integer.c: carries, packed and other rare integer forms, told by their modifiers. */
+bool is_rare_integer(const struct decoder *d);
+bool decode_rare_integer(struct decoder *d);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 

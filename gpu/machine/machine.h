@@ -56,7 +56,7 @@ enum {
     FILE_FIRST = FILE_TEMP + 256 * FILE_TEMPS,
 };
 /* Fixed predicate numbers. */
-enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_FIRST = 6 };
+enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_CARRY = 6, PRED_FIRST = 7 };
 
 enum special {
     SPECIAL_TID_X,
@@ -89,6 +89,8 @@ struct access {           /* one load, store or ldmatrix of the entry */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
+    bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
+    bool atomic;           /* atom, red: a load and a store in one */
 };
 
 struct program {
@@ -106,6 +108,7 @@ struct program {
     uint32_t special[SPECIALS]; /* offset in the register file, 0: not used */
     struct access *accesses;
     size_t access_count;
+    bool float_atomics; /* sums of floating-point numbers by atom or red: their bits depend on the order */
     uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
     bool *undefined_wide;
     size_t undefined_count;
@@ -122,6 +125,7 @@ struct program {
 struct traffic {
     uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
     bool read, written;
+    uint16_t reduced; /* a bit for each operation of atomics whose order among themselves cannot be seen */
 };
 
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
@@ -287,6 +291,27 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
                  const uint8_t *host[LANES]);
 handler memory_store_word; /* of 32 bits, to global memory */
 handler memory_general;    /* load or store of any shape, without a fast path */
+handler memory_discard;    /* discard.L2: 128 bytes become poison */
+
+/* atomic.c: atom and red. b = enum atomic_op | enum ptx_type << 8; wide = values[elements], destinations[elements], and
+ * of cas the new value. ATOMIC_... */
+handler op_atomic;
+enum atomic_op {
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_EXCH,
+    ATOMIC_CAS,
+    ATOMIC_INC,
+    ATOMIC_DEC,
+};
+enum { ATOMIC_RETURNS = 1 << 16 }; /* the old value goes to the destinations */
+
+/* matrix.c: stmatrix: a = address, b = matrices | LDMATRIX_TRANS | LDMATRIX_WIDE, wide = sources; movmatrix: dst, a. */
+handler op_stmatrix, op_movmatrix;
 
 /* warp_ops.c */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
@@ -299,6 +324,10 @@ struct part { /* lanes of a .sync operation that do it at one place */
 void run_together(struct warp *w, const struct part *parts, unsigned count);
 /* execute.c: the member mask that a .sync operation names, as its first lane gives it; all lanes for .aligned ones. */
 uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask);
+
+/* carry.c: dst = a +- b with the carry flag CC.CF, which is predicate PRED_CARRY. imm = CARRY_... */
+handler op_carry;
+enum { CARRY_IN = 1, CARRY_OUT = 2, CARRY_SUBTRACT = 4, CARRY_WIDE = 8 };
 
 /* directed.c: operations rounded toward zero, minus or plus infinity. imm = enum directed | enum rounding << 8
  * (| DIRECTED_WIDE_SOURCE); the blend tells the width of the result */

@@ -3,17 +3,12 @@
  *
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
+#include "spot.h"
 #include "watch.h"
 #include <string.h>
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-
-struct spot {              /* where one lane's access goes */
-    uint8_t *host;         /* NULL: nowhere, an event was made */
-    struct region *region; /* of a global address */
-    size_t offset;         /* in the region */
-};
 
 static const struct range *range_at(const struct machine *m, int64_t address) {
     for (size_t i = 0; i < m->range_count; ++i)
@@ -203,17 +198,29 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         }
 }
 
-static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
-    struct traffic *t = &g->traffic[offset / g->lock_bytes];
-    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
-    t->high = block > t->high ? (uint32_t)block : t->high;
-    t->read |= !store;
-    t->written |= store;
-}
-
 static void take(atomic_flag *lock) {
     while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
     }
+}
+
+atomic_flag *lock_spot(struct machine *m, const struct spot *spot) {
+    atomic_flag *lock = m->parallel && spot->region ? lock_of(m, spot->region, spot->offset) : NULL;
+    if (lock)
+        take(lock);
+    return lock;
+}
+
+static struct traffic *note_block(struct region *g, size_t offset, uint64_t block) {
+    struct traffic *t = &g->traffic[offset / g->lock_bytes];
+    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
+    t->high = block > t->high ? (uint32_t)block : t->high;
+    return t;
+}
+
+static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
+    struct traffic *t = note_block(g, offset, block);
+    t->read |= !store;
+    t->written |= store;
 }
 
 static inline void store_counted(struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
@@ -230,14 +237,45 @@ static inline void store_counted(struct warp *w, struct region *g, size_t offset
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
 
-static struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
+struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
     return (struct cell_writer){
         .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
-/* The spots of the lanes of mask; the watchers hear of those in shared memory. */
-static void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
-                       struct spot spots[LANES]) {
+/* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
+ * kept as those of plain stores are. */
+void note_atomic(struct warp *w, const struct spot *spot, size_t bytes, unsigned reduced,
+                 const struct cell_writer *me) {
+    struct region *g = spot->region;
+    if (g->traffic) {
+        struct traffic *t = note_block(g, spot->offset, me->block);
+        t->reduced |= (uint16_t)reduced;
+        t->read |= !reduced;
+        t->written |= !reduced;
+    }
+    for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
+        if (me->block > g->winner[i])
+            g->winner[i] = (uint32_t)me->block;
+    if (!g->coverage)
+        return;
+    for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
+        if (!(g->coverage->stores[i] & 0x7f))
+            g->coverage->stores[i] |= 1;
+    struct cell_history *cells = g->coverage->cells;
+    for (size_t c = spot->offset / g->cell_bytes; c <= (spot->offset + bytes - 1) / g->cell_bytes; ++c) {
+        struct cell_history *h = &cells[c];
+        if (!h->first.block || me->block < h->first.block)
+            h->first = *me;
+        if (me->block >= h->last.block) {
+            h->last = *me;
+            h->arrivals = w->clock[w->number];
+            h->syncs = w->syncs;
+        }
+    }
+}
+
+void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
+                struct spot spots[LANES]) {
     const struct block *b = w->block;
     const struct access *x = &b->machine->program->accesses[r->c];
     uint32_t at[LANES] = {0}, shared = 0;
@@ -306,12 +344,16 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
     }
 }
 
-void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+void memory_addresses(const struct warp *w, const struct record *r, uint64_t addr[LANES]) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
-    uint64_t addr[LANES];
     for (int i = 0; i < LANES; ++i)
         addr[i] =
             x->wide_address ? reg64(w, r->a)[i] + (uint64_t)r->imm : (uint32_t)(reg32(w, r->a)[i] + (uint32_t)r->imm);
+}
+
+void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+    uint64_t addr[LANES];
+    memory_addresses(w, r, addr);
     memory_access(w, r, mask, addr);
 }
 

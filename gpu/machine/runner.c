@@ -309,9 +309,12 @@ static double now(void) {
 static bool blocks_met(const struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         const struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / g->lock_bytes; ++k)
-            if (g->traffic[k].read && g->traffic[k].written && g->traffic[k].low != g->traffic[k].high)
+        for (size_t k = 0; g->traffic && k <= g->bytes / g->lock_bytes; ++k) {
+            const struct traffic *t = &g->traffic[k];
+            const bool mixed = t->reduced && (t->read || t->written || (t->reduced & (t->reduced - 1)));
+            if (t->low != t->high && (mixed || (t->read && t->written)))
                 return true;
+        }
     }
     return false;
 }
