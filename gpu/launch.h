@@ -96,6 +96,7 @@ enum event_kind {
     EVENT_BENIGN_RACE,   /* the same, both stores, of the same value: named, not a fault */
     EVENT_ASYNC_PENDING, /* bytes of a cp.async that its thread has not waited for are read or written */
     EVENT_ASYNC_EXIT,    /* a thread exits with copies in flight */
+    EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
     EVENT_KINDS,

@@ -4,6 +4,7 @@
  * Source: PTX ISA 9.0, 9.7.13.5, 9.7.13.6. */
 #include "../../ref/half.h"
 #include "nan.h"
+#include "order.h"
 #include "spot.h"
 #include <string.h>
 
@@ -158,8 +159,9 @@ void op_atomic(struct warp *w, const struct record *r, uint32_t mask) {
     struct spot spots[LANES];
     memory_addresses(w, r, addr);
     find_spots(w, r, mask, addr, spots);
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left);
+    const struct lane_order order = lane_order(w->block);
+    for (uint32_t left = mask; left;) {
+        const unsigned lane = next_lane(order, &left);
         run_lane(w, r, x, lane, &spots[lane]);
     }
 }

@@ -1,7 +1,6 @@
 /* atom and red. Scopes and orders change no value: one interleaving is run.
  * Source: PTX ISA 9.0, 9.7.13.5, 9.7.13.6; facts/ptx.md F-16, W-9. */
 #include "decode.h"
-#include "decode_memory.h"
 #include <string.h>
 
 static const char *const operations[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};

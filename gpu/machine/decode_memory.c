@@ -18,15 +18,14 @@ static void take_hints(struct decoder *d, bool *policy) {
             d->taken |= 1u << i;
 }
 
-/* PTX_REG: generic. */
-static bool take_space(struct decoder *d, enum ptx_space *space) {
+bool take_space(struct decoder *d, enum ptx_space *space) {
     *space = PTX_REG;
     if (has(d, "global"))
         *space = PTX_GLOBAL;
     else if (has(d, "const"))
         *space = PTX_CONST;
-    else if (has(d, "shared") || has(d, "shared::cta"))
-        *space = PTX_SHARED;
+    else if (has(d, "shared") || has(d, "shared::cta") || has(d, "shared::cluster"))
+        *space = PTX_SHARED; /* a cluster of one block has no other shared memory */
     else if (has(d, "param") || has(d, "param::entry"))
         *space = PTX_PARAM;
     else if (has(d, "local"))
@@ -34,8 +33,7 @@ static bool take_space(struct decoder *d, enum ptx_space *space) {
     return true;
 }
 
-/* The address operand as a register (or a constant in one) and a displacement. */
-static bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
+bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
     if (o->kind != PTX_OP_ADDRESS)
         return refuse(d, "an operand that is no address");
     *shift = o->displacement;
@@ -59,7 +57,7 @@ static bool address(struct decoder *d, const struct ptx_operand *o, struct acces
     return true;
 }
 
-static uint32_t add_access(struct decoder *d, const struct access *x) {
+uint32_t add_access(struct decoder *d, const struct access *x) {
     struct program *p = d->p;
     if (p->access_count == d->access_room) {
         d->access_room = d->access_room ? 2 * d->access_room : 64;

@@ -8,6 +8,7 @@
 #ifndef GPU_MACHINE_MACHINE_H
 #define GPU_MACHINE_MACHINE_H
 
+#include "../../ref/random.h"
 #include "../launch.h"
 #include <stdatomic.h>
 
@@ -138,7 +139,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / lock_bytes + 1), guarded by the same locks; NULL on one CPU thread */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
-    uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
+    uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays */
 };
 
 struct range { /* of shared addresses that one access site may use: a plane, or the static variables */
@@ -160,10 +161,12 @@ struct machine { /* one run */
     size_t dynamic_start;    /* shared address of the dynamic arena */
     uint32_t warps, threads; /* a block */
     uint64_t blocks, budget;
+    uint64_t block_stride, block_shift; /* order of the blocks: order.h */
     bool parallel;
     atomic_flag locks[STORE_LOCKS];
     atomic_uint_fast64_t spent;      /* warp instructions of the blocks that have ended, in this pass */
-    atomic_uint_fast64_t stop_after; /* lowest block that trapped or ran out of steps; blocks above are not wanted */
+    atomic_uint_fast64_t stop_after; /* lowest place of a block that trapped or ran out of steps; those above are not
+                                      * wanted */
 };
 
 struct site_range {  /* per block: what an access site may touch without a closer look */
@@ -180,7 +183,7 @@ struct valid;
 
 struct event_entry {
     struct event event;
-    uint64_t block, order; /* linear block, and place among the block's events: of the first one */
+    uint64_t block, order; /* the block's place, and that among the block's events: of the first one */
     int32_t next;          /* of the same site, or -1 */
 };
 struct event_table {
@@ -236,7 +239,9 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct site_range *sites; /* (access_count) */
     uint32_t id[3];
     uint64_t number; /* x fastest */
+    uint64_t place;  /* in the order of blocks: order.h */
     uint64_t steps, macs;
+    struct random_stream draws; /* SCHEDULE_RANDOM: the choices of this block */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
@@ -361,7 +366,7 @@ void check_convergence(struct warp *w, const struct record *r, uint32_t mask, ui
 void warp_start(struct warp *w, uint32_t lanes);
 void warp_run(struct warp *w);
 
-/* schedule.c: runs all warps of a block to their end: in order, each until its next barrier. */
+/* schedule.c: runs all warps of a block to their end, in the order of the launch's schedule. */
 void block_run(struct block *b);
 void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask);
 

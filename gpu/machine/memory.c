@@ -3,6 +3,8 @@
  *
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
+#include "async.h"
+#include "order.h"
 #include "spot.h"
 #include "watch.h"
 #include <string.h>
@@ -76,8 +78,9 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
     return (struct spot){.host = b->shared + address};
 }
 
+/* even: what the address is a multiple of. */
 static struct spot global_spot(struct warp *w, const struct record *r, unsigned lane, uint64_t address, bool store,
-                               size_t bytes) {
+                               size_t bytes, size_t even) {
     struct block *b = w->block;
     struct machine *m = b->machine;
     const uint64_t index = (address + BUFFER_HALF) >> BUFFER_SHIFT;
@@ -96,7 +99,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     if (offset < 0 || offset > size || size - offset < (int64_t)bytes) {
         v.kind = EVENT_OUT_OF_BOUNDS;
         v.offset = first_outside(offset, 0, size);
-    } else if (offset & (int64_t)(bytes - 1)) {
+    } else if (offset & (int64_t)(even - 1)) {
         v.kind = EVENT_MISALIGNED;
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
@@ -127,7 +130,7 @@ static struct spot find_spot(struct warp *w, const struct record *r, const struc
         if (at >= -((int64_t)1 << 31) && at < (int64_t)1 << 32)
             return shared_spot(w, r, lane, at, x->store, x->bytes, SHARED_WINDOW);
     }
-    return global_spot(w, r, lane, address, x->store, x->bytes);
+    return global_spot(w, r, lane, address, x->store, x->bytes, x->bytes);
 }
 
 /* What one lock covers starts on a multiple of 16 bytes, so no access lies on two, and of the cell size, nor does a
@@ -152,11 +155,11 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
 }
 
 /* Counts and writers of the bytes, and the bytes themselves. Nothing here depends on which of two blocks comes first in
- * time: counts add up, first and last writers are the lowest and the highest block, the highest block's byte stays, and
+ * time: counts add up, first and last writers are those of the lowest and the highest place in the order of blocks, the
+ * highest one's byte stays, and
  * "two stores differed" holds when the values ever stored to a byte are not all the same: as long as they are, the byte
  * that is there is that value. "Raced" looks at one block at a time: its own bytes there, the thread that stored them,
- * and whether a barrier came in between. While the machine runs, block numbers in the cells are one too high and 0
- * means none. */
+ * and whether a barrier came in between. While the machine runs, cells hold places + 1 for block numbers, 0 for none. */
 /* The last store of a cell, by another thread of this block, is ordered before what warp w does now: by a barrier that
  * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
 static bool is_ordered(const struct warp *w, const struct cell_history *h) {
@@ -239,7 +242,7 @@ static inline void store_counted(struct warp *w, struct region *g, size_t offset
 
 struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
     return (struct cell_writer){
-        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+        .block = w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
 /* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
@@ -314,7 +317,7 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
-        note_traffic(spot->region, spot->offset, w->block->number + 1, false);
+        note_traffic(spot->region, spot->offset, w->block->place + 1, false);
         from = memcpy(copy, spot->host, x->bytes);
         atomic_flag_clear_explicit(lock, memory_order_release);
     }
@@ -335,8 +338,9 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
     const struct access *x = &w->block->machine->program->accesses[r->c];
     struct spot spots[LANES];
     find_spots(w, r, mask, addr, spots);
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left);
+    const struct lane_order order = x->store ? lane_order(w->block) : (struct lane_order){0};
+    for (uint32_t left = mask; left;) {
+        const unsigned lane = next_lane(order, &left);
         if (!x->store)
             load_lane(w, r, x, lane, &spots[lane]);
         else if (spots[lane].host)
@@ -377,8 +381,9 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
         return;
     }
     struct region *g = &m->regions[s->region - 1];
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left);
+    const struct lane_order order = lane_order(w->block);
+    for (uint32_t left = mask; left;) {
+        const unsigned lane = next_lane(order, &left);
         const struct cell_writer me = writer(w, r, lane);
         store_counted(w, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
     }
@@ -391,4 +396,32 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
     find_spots(w, r, rows, addr, spots);
     for (unsigned lane = 0; lane < LANES; ++lane)
         host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
+}
+
+/* ---- cp.async ---- */
+
+uint8_t *memory_copy_target(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes) {
+    return shared_spot(w, r, lane, (int64_t)address, true, bytes, 0).host;
+}
+
+const uint8_t *memory_copy_source(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes,
+                                  size_t alignment, struct region **locked) {
+    const struct spot spot = global_spot(w, r, lane, address, false, bytes, alignment);
+    *locked = spot.region && spot.region->traffic ? spot.region : NULL;
+    return spot.host;
+}
+
+void memory_read_locked(struct warp *w, struct region *locked, const uint8_t *from, uint8_t *to, size_t bytes) {
+    const size_t offset = (size_t)(from - locked->data);
+    atomic_flag *lock = lock_of(w->block->machine, locked, offset);
+    take(lock);
+    note_traffic(locked, offset, w->block->place + 1, false);
+    memcpy(to, from, bytes);
+    atomic_flag_clear_explicit(lock, memory_order_release);
+}
+
+void memory_shared_place(const struct machine *m, uint32_t at, struct event *v) {
+    const struct range *here = range_at(m, at);
+    v->plane = here->plane;
+    v->offset = (int64_t)at - (int64_t)(here->plane >= 0 ? here->lo : m->static_bytes ? 0 : m->dynamic_start);
 }

@@ -1,16 +1,63 @@
-/* The warps of a block: each runs until its next barrier, then the next one, in order. Which warp comes next is decided
- * here alone. */
+/* The order of the blocks, and the warps of a block: each runs until its next barrier or the end of its slice, then the
+ * next one, in order. SCHEDULE_REVERSED goes from the last to the first; SCHEDULE_RANDOM takes any block and any warp,
+ * for slices of any length. Which warp comes next is decided here alone. */
+#include "order.h"
 #include "watch.h"
+
+enum { TURN = 1 << 16, LONGEST_DRAW = 12 };
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Places and blocks are one to one: the stride has no divisor in common with the number of blocks. */
+uint64_t block_at(const struct machine *m, uint64_t place) {
+    if (m->block_stride == 1 && !m->block_shift)
+        return place;
+    return (m->block_stride * place + m->block_shift) % m->blocks; /* both factors are below 2^32 */
+}
+
+void order_blocks(struct machine *m) {
+    const struct schedule *s = &m->launch->options.schedule;
+    m->block_stride = 1;
+    m->block_shift = 0;
+    if (s->order == SCHEDULE_REVERSED) { /* -place - 1 */
+        m->block_stride = m->block_shift = m->blocks - 1;
+    } else if (s->order == SCHEDULE_RANDOM) {
+        struct random_stream draws = random_open(s->seed, UINT32_MAX); /* no block has this number */
+        m->block_shift = random_below(&draws, (uint32_t)m->blocks);
+        do
+            m->block_stride = random_u32(&draws) % m->blocks;
+        while (common_divisor(m->block_stride, m->blocks) != 1);
+    }
+}
+
+/* In order and reversed, a turn ends a spin loop and little else. Random slices are of every scale, from one
+ * instruction up. */
+uint32_t slice_of(struct block *b) {
+    if (order_of(b) != SCHEDULE_RANDOM)
+        return TURN;
+    const uint32_t scale = draw_below(b, LONGEST_DRAW + 1);
+    return 1 + draw_below(b, 1u << scale);
+}
 
 static bool ready(const struct warp *w) {
     return w->state == WARP_READY;
 }
 
-/* The warp to run after `last` (start: UINT32_MAX), or UINT32_MAX when none can go on. */
-static uint32_t next_warp(const struct block *b, uint32_t last) {
+/* The warp to run after `last`, or UINT32_MAX when none can go on. */
+static uint32_t next_warp(struct block *b, uint32_t last) {
     const uint32_t count = b->machine->warps;
+    const enum schedule_order order = order_of(b);
+    if (order == SCHEDULE_RANDOM)
+        last = draw_below(b, count);
     for (uint32_t i = 1; i <= count; ++i) {
-        const uint32_t w = (uint32_t)(((uint64_t)last + i) % count);
+        const uint32_t w = (order == SCHEDULE_REVERSED ? last + count - i : last + i) % count;
         if (ready(&b->warps[w]))
             return w;
     }
@@ -75,7 +122,7 @@ static void report_deadlock(struct block *b) {
 }
 
 static void run_warps(struct block *b) {
-    uint32_t w = b->machine->warps - 1;
+    uint32_t w = order_of(b) == SCHEDULE_REVERSED ? 0 : b->machine->warps - 1;
     while ((w = next_warp(b, w)) != UINT32_MAX) {
         warp_run(&b->warps[w]);
         if (b->stopped)

@@ -1,5 +1,6 @@
 /* Who is told of what: the watchers of shared memory, one a file. */
 #include "watch.h"
+#include "async.h"
 
 bool watch_open(struct block *b, struct error *e) {
     (void)b, (void)e;
@@ -15,7 +16,7 @@ void watch_barrier(struct block *b, bool all) {
     (void)b, (void)all;
 }
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
-    (void)w, (void)r, (void)lanes;
+    async_exit(w, r, lanes);
 }
 void watch_end(struct block *b) {
     (void)b;
