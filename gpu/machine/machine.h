@@ -140,6 +140,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     struct traffic *traffic;          /* (bytes / lock_bytes + 1), guarded by the same locks; NULL on one CPU thread */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays */
+    bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
 struct range { /* of shared addresses that one access site may use: a plane, or the static variables */
@@ -156,6 +157,7 @@ struct machine { /* one run */
     size_t region_count;
     struct range *ranges;
     size_t range_count;
+    bool planes;             /* some ranges are planes, and a site stays in one */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
@@ -176,6 +178,17 @@ struct site_range {  /* per block: what an access site may touch without a close
     int32_t range;   /* index of the site's own range of shared memory + 1, 0 before its first access there */
     uint8_t watched; /* enum watched: whom the fast path must tell of an access that is in range */
 };
+
+static inline bool watches(const struct machine *m, enum watch what) {
+    return !(m->launch->options.unwatched & what);
+}
+/* The range that a shared address lies in, or NULL. */
+static inline const struct range *range_at(const struct machine *m, int64_t address) {
+    for (size_t i = 0; i < m->range_count; ++i)
+        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
+            return &m->ranges[i];
+    return NULL;
+}
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;

@@ -6,18 +6,12 @@
 #include "async.h"
 #include "order.h"
 #include "spot.h"
-#include "watch.h"
+#include "valid.h"
 #include <string.h>
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-static const struct range *range_at(const struct machine *m, int64_t address) {
-    for (size_t i = 0; i < m->range_count; ++i)
-        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
-            return &m->ranges[i];
-    return NULL;
-}
 
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
@@ -59,7 +53,7 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
-    if (!s->range || !m->launch->plane_count) /* without planes a site may use both ranges in turn */
+    if (!s->range || !m->planes) /* without planes a site may use both ranges in turn */
         s->range = (int32_t)(here - m->ranges) + 1;
     const struct range *own = &m->ranges[s->range - 1];
     s->lo = own->lo + window;
@@ -104,7 +98,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
     } else {
-        if (store || !g->traffic) { /* loads that must be noted have no fast path */
+        if (store || !(g->traffic || g->watched_reads)) { /* loads that must be noted have no fast path */
             struct site_range *s = &b->sites[r->c];
             s->lo = g->base;
             s->hi = g->base + g->bytes;
@@ -290,7 +284,7 @@ void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uin
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && b->sites[r->c].watched)
+    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
         watch_shared(w, r, shared, at);
 }
 
@@ -318,8 +312,12 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
         note_traffic(spot->region, spot->offset, w->block->place + 1, false);
+        if (spot->region->watched_reads)
+            valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
         atomic_flag_clear_explicit(lock, memory_order_release);
+    } else if (spot->region && spot->region->watched_reads) {
+        valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
     }
     for (unsigned e = 0; e < x->elements; ++e) {
         uint64_t v = 0;

@@ -73,12 +73,20 @@ static void scatter_one(struct warp *w, const struct part *parts, unsigned count
     scatter_words(w, parts, count, all);
 }
 
+/* These lanes read a lane that is not there: exited, in another branch, past the end of the block, or no member. */
+static void report_absent(struct warp *w, const struct part *parts, unsigned count, uint32_t lanes) {
+    const struct event v = {.kind = EVENT_ABSENT_LANE, .buffer = -1, .plane = -1, .other_plane = -1};
+    for (unsigned i = 0; i < count; ++i)
+        for (uint32_t left = lanes & parts[i].mask; left; left &= left - 1)
+            event_at(w, parts[i].r, (unsigned)__builtin_ctz(left), v);
+}
+
 /* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, and the
  * predicate that says whether the source lane was in range (or UINT32_MAX). A lane that is out of range reads itself.
  */
 static void shfl(struct warp *w, const struct part *parts, unsigned count) {
-    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0;
-    members(w, parts, count);
+    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0;
+    const uint32_t here = all_lanes(parts, count), taking_part = members(w, parts, count);
     gather_words(w, parts, count, OPERAND_A, a);
     gather_words(w, parts, count, OPERAND_B, b);
     gather_words(w, parts, count, OPERAND_C, c);
@@ -106,8 +114,11 @@ static void shfl(struct warp *w, const struct part *parts, unsigned count) {
         }
         out[lane] = a[ok ? from : lane];
         in_range |= (uint32_t)ok << lane;
+        absent |= (uint32_t)(ok && !(taking_part >> from & 1)) << lane;
     }
     scatter_words(w, parts, count, out);
+    if (absent & here)
+        report_absent(w, parts, count, absent & here);
     for (unsigned i = 0; i < count; ++i) {
         const uint32_t pred = w->wide[parts[i].r->wide + 1];
         if (pred != UINT32_MAX)
