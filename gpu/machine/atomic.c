@@ -6,6 +6,7 @@
 #include "nan.h"
 #include "order.h"
 #include "spot.h"
+#include "valid.h"
 #include <string.h>
 
 struct value { /* of one element: 128 bits for exch and cas */
@@ -133,6 +134,8 @@ static void run_lane(struct warp *w, const struct record *r, const struct access
         const unsigned reduced = returns || floating || op > ATOMIC_XOR ? 0 : 1u << op;
         const struct cell_writer me = writer(w, r, lane);
         atomic_flag *lock = lock_spot(w->block->machine, spot);
+        if (spot->region && spot->region->watched_reads && x->atomic)
+            valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         if (spot->region)
             note_atomic(w, spot, x->bytes, reduced, &me);
         for (unsigned e = 0; e < x->elements; ++e) {

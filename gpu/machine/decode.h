@@ -89,6 +89,8 @@ extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[];
 /* decode_integer.c: carries, packed and other rare integer forms, told by their modifiers. */
 bool is_rare_integer(const struct decoder *d);
 bool decode_rare_integer(struct decoder *d);
+/* decode_hints.c: takes the modifiers and operands of membar and fence. */
+bool take_fence(struct decoder *d);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 

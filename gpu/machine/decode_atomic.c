@@ -96,6 +96,7 @@ static bool decode_atomic(struct decoder *d) {
     memcpy(d->p->wide + list, offsets, (2 * n + (op == ATOMIC_CAS)) * sizeof *offsets);
     d->p->float_atomics |= t >= PTX_F16 && op == ATOMIC_ADD;
     const bool returns = to && has_destination(to);
+    x.atomic = returns || op != ATOMIC_EXCH; /* else a store, and nothing is read */
     emit(d, op_atomic, BLEND_NONE, FILE_SCRATCH, base,
          (uint32_t)op | (uint32_t)t << 8 | (returns ? (uint32_t)ATOMIC_RETURNS : 0), add_access(d, &x), shift)
         ->wide = list;

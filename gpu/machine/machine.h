@@ -31,7 +31,7 @@ enum gather { /* a member mask's register is at record.a, record.b, or the first
               GATHER_MEMBERS_WIDE,
 };
 /* record.imm of a barrier. */
-enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2 };
+enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2, BARRIER_POPC = 4, BARRIER_AND = 8, BARRIER_OR = 16, BARRIER_RED = 28 };
 enum control { CONTROL_NONE, CONTROL_BRANCH, CONTROL_EXIT, CONTROL_BARRIER, CONTROL_TRAP };
 
 #define GUARD_NEGATED 0x80000000u
@@ -109,6 +109,7 @@ struct program {
     uint32_t special[SPECIALS]; /* offset in the register file, 0: not used */
     struct access *accesses;
     size_t access_count;
+    bool open_registers; /* reads %clock, %smid and the like: their values are open */
     bool float_atomics; /* sums of floating-point numbers by atom or red: their bits depend on the order */
     uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
     bool *undefined_wide;
@@ -230,6 +231,7 @@ struct warp {
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
     unsigned barrier;      /* waited for */
+    uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
     uint32_t syncs;        /* bar.warp.sync passed */
     uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                             * entry counts its own arrivals */
@@ -239,6 +241,7 @@ struct barrier {
     uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
     uint32_t arrived;      /* threads, in whole warps */
     uint32_t expected;     /* 0: every warp that has not exited */
+    uint32_t votes, yes;   /* .red: threads, and those whose predicate holds */
 };
 
 struct async; /* copies in flight of one block: async.c */
@@ -332,6 +335,8 @@ enum { ATOMIC_RETURNS = 1 << 16 }; /* the old value goes to the destinations */
 handler op_stmatrix, op_movmatrix;
 
 /* warp_ops.c */
+handler op_elect, op_clock;
+enum { CLOCK_WIDE = 1, CLOCK_HIGH = 2 }; /* imm of op_clock: 64 bits, the high half of them; else the low half */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
     op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */

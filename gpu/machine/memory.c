@@ -396,6 +396,33 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
         host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
 }
 
+/* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
+void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
+    static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
+    struct machine *m = w->block->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    uint64_t addr[LANES];
+    struct spot spots[LANES];
+    memory_addresses(w, r, addr);
+    find_spots(w, r, mask, addr, spots);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        struct spot spot = spots[__builtin_ctz(left)];
+        for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
+            struct region *g = spot.region;
+            atomic_flag *lock = lock_spot(m, &spot);
+            if (g->traffic) {
+                struct traffic *t = note_block(g, spot.offset, w->block->place + 1);
+                t->read = t->written = true;
+            }
+            *spot.host = poison[i % sizeof poison];
+            g->winner[spot.offset] = 0;
+            if (g->coverage)
+                g->coverage->stores[spot.offset] = 0;
+            unlock_spot(lock);
+        }
+    }
+}
+
 /* ---- cp.async ---- */
 
 uint8_t *memory_copy_target(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes) {
