@@ -31,7 +31,7 @@ enum gather { /* a member mask's register is at record.a, record.b, or the first
               GATHER_MEMBERS_WIDE,
 };
 /* record.imm of a barrier. */
-enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2 };
+enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2, BARRIER_POPC = 4, BARRIER_AND = 8, BARRIER_OR = 16, BARRIER_RED = 28 };
 enum control { CONTROL_NONE, CONTROL_BRANCH, CONTROL_EXIT, CONTROL_BARRIER, CONTROL_TRAP };
 
 #define GUARD_NEGATED 0x80000000u
@@ -57,7 +57,7 @@ enum {
     FILE_FIRST = FILE_TEMP + 256 * FILE_TEMPS,
 };
 /* Fixed predicate numbers. */
-enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_FIRST = 6 };
+enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_CARRY = 6, PRED_FIRST = 7 };
 
 enum special {
     SPECIAL_TID_X,
@@ -90,6 +90,8 @@ struct access {           /* one load, store or ldmatrix of the entry */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
+    bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
+    bool atomic;           /* atom, red: a load and a store in one */
 };
 
 struct program {
@@ -107,6 +109,8 @@ struct program {
     uint32_t special[SPECIALS]; /* offset in the register file, 0: not used */
     struct access *accesses;
     size_t access_count;
+    bool open_registers; /* reads %clock, %smid and the like: their values are open */
+    bool float_atomics; /* sums of floating-point numbers by atom or red: their bits depend on the order */
     uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
     bool *undefined_wide;
     size_t undefined_count;
@@ -123,6 +127,7 @@ struct program {
 struct traffic {
     uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
     bool read, written;
+    uint16_t reduced; /* a bit for each operation of atomics whose order among themselves cannot be seen */
 };
 
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
@@ -136,6 +141,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     struct traffic *traffic;          /* (bytes / lock_bytes + 1), guarded by the same locks; NULL on one CPU thread */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays */
+    bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
 struct range { /* of shared addresses that one access site may use: a plane, or the static variables */
@@ -152,6 +158,7 @@ struct machine { /* one run */
     size_t region_count;
     struct range *ranges;
     size_t range_count;
+    bool planes;             /* some ranges are planes, and a site stays in one */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
@@ -172,6 +179,17 @@ struct site_range {  /* per block: what an access site may touch without a close
     int32_t range;   /* index of the site's own range of shared memory + 1, 0 before its first access there */
     uint8_t watched; /* enum watched: whom the fast path must tell of an access that is in range */
 };
+
+static inline bool watches(const struct machine *m, enum watch what) {
+    return !(m->launch->options.unwatched & what);
+}
+/* The range that a shared address lies in, or NULL. */
+static inline const struct range *range_at(const struct machine *m, int64_t address) {
+    for (size_t i = 0; i < m->range_count; ++i)
+        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
+            return &m->ranges[i];
+    return NULL;
+}
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;
@@ -213,6 +231,7 @@ struct warp {
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
     unsigned barrier;      /* waited for */
+    uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
     uint32_t syncs;        /* bar.warp.sync passed */
     uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                             * entry counts its own arrivals */
@@ -222,6 +241,7 @@ struct barrier {
     uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
     uint32_t arrived;      /* threads, in whole warps */
     uint32_t expected;     /* 0: every warp that has not exited */
+    uint32_t votes, yes;   /* .red: threads, and those whose predicate holds */
 };
 
 struct async; /* copies in flight of one block: async.c */
@@ -292,8 +312,31 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
                  const uint8_t *host[LANES]);
 handler memory_store_word; /* of 32 bits, to global memory */
 handler memory_general;    /* load or store of any shape, without a fast path */
+handler memory_discard;    /* discard.L2: 128 bytes become poison */
+
+/* atomic.c: atom and red. b = enum atomic_op | enum ptx_type << 8; wide = values[elements], destinations[elements], and
+ * of cas the new value. ATOMIC_... */
+handler op_atomic;
+enum atomic_op {
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_EXCH,
+    ATOMIC_CAS,
+    ATOMIC_INC,
+    ATOMIC_DEC,
+};
+enum { ATOMIC_RETURNS = 1 << 16 }; /* the old value goes to the destinations */
+
+/* matrix.c: stmatrix: a = address, b = matrices | LDMATRIX_TRANS | LDMATRIX_WIDE, wide = sources; movmatrix: dst, a. */
+handler op_stmatrix, op_movmatrix;
 
 /* warp_ops.c */
+handler op_elect, op_clock;
+enum { CLOCK_WIDE = 1, CLOCK_HIGH = 2 }; /* imm of op_clock: 64 bits, the high half of them; else the low half */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
     op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */
@@ -304,6 +347,10 @@ struct part { /* lanes of a .sync operation that do it at one place */
 void run_together(struct warp *w, const struct part *parts, unsigned count);
 /* execute.c: the member mask that a .sync operation names, as its first lane gives it; all lanes for .aligned ones. */
 uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask);
+
+/* carry.c: dst = a +- b with the carry flag CC.CF, which is predicate PRED_CARRY. imm = CARRY_... */
+handler op_carry;
+enum { CARRY_IN = 1, CARRY_OUT = 2, CARRY_SUBTRACT = 4, CARRY_WIDE = 8 };
 
 /* directed.c: operations rounded toward zero, minus or plus infinity. imm = enum directed | enum rounding << 8
  * (| DIRECTED_WIDE_SOURCE); the blend tells the width of the result */

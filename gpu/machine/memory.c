@@ -5,24 +5,13 @@
  * its site's plane but stays in the arena is done as it would be on hardware. */
 #include "async.h"
 #include "schedule.h"
-#include "watch.h"
+#include "spot.h"
+#include "valid.h"
 #include <string.h>
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-struct spot {              /* where one lane's access goes */
-    uint8_t *host;         /* NULL: nowhere, an event was made */
-    struct region *region; /* of a global address */
-    size_t offset;         /* in the region */
-};
-
-static const struct range *range_at(const struct machine *m, int64_t address) {
-    for (size_t i = 0; i < m->range_count; ++i)
-        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
-            return &m->ranges[i];
-    return NULL;
-}
 
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
@@ -64,7 +53,7 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
-    if (!s->range || !m->launch->plane_count) /* without planes a site may use both ranges in turn */
+    if (!s->range || !m->planes) /* without planes a site may use both ranges in turn */
         s->range = (int32_t)(here - m->ranges) + 1;
     const struct range *own = &m->ranges[s->range - 1];
     s->lo = own->lo + window;
@@ -109,7 +98,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
     } else {
-        if (store || !g->traffic) { /* loads that must be noted have no fast path */
+        if (store || !(g->traffic || g->watched_reads)) { /* loads that must be noted have no fast path */
             struct site_range *s = &b->sites[r->c];
             s->lo = g->base;
             s->hi = g->base + g->bytes;
@@ -206,17 +195,29 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         }
 }
 
-static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
-    struct traffic *t = &g->traffic[offset / g->lock_bytes];
-    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
-    t->high = block > t->high ? (uint32_t)block : t->high;
-    t->read |= !store;
-    t->written |= store;
-}
-
 static void take(atomic_flag *lock) {
     while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
     }
+}
+
+atomic_flag *lock_spot(struct machine *m, const struct spot *spot) {
+    atomic_flag *lock = m->parallel && spot->region ? lock_of(m, spot->region, spot->offset) : NULL;
+    if (lock)
+        take(lock);
+    return lock;
+}
+
+static struct traffic *note_block(struct region *g, size_t offset, uint64_t block) {
+    struct traffic *t = &g->traffic[offset / g->lock_bytes];
+    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
+    t->high = block > t->high ? (uint32_t)block : t->high;
+    return t;
+}
+
+static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
+    struct traffic *t = note_block(g, offset, block);
+    t->read |= !store;
+    t->written |= store;
 }
 
 static inline void store_counted(struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
@@ -233,14 +234,45 @@ static inline void store_counted(struct warp *w, struct region *g, size_t offset
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
 
-static struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
+struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
     return (struct cell_writer){
         .block = w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
-/* The spots of the lanes of mask; the watchers hear of those in shared memory. */
-static void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
-                       struct spot spots[LANES]) {
+/* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
+ * kept as those of plain stores are. */
+void note_atomic(struct warp *w, const struct spot *spot, size_t bytes, unsigned reduced,
+                 const struct cell_writer *me) {
+    struct region *g = spot->region;
+    if (g->traffic) {
+        struct traffic *t = note_block(g, spot->offset, me->block);
+        t->reduced |= (uint16_t)reduced;
+        t->read |= !reduced;
+        t->written |= !reduced;
+    }
+    for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
+        if (me->block > g->winner[i])
+            g->winner[i] = (uint32_t)me->block;
+    if (!g->coverage)
+        return;
+    for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
+        if (!(g->coverage->stores[i] & 0x7f))
+            g->coverage->stores[i] |= 1;
+    struct cell_history *cells = g->coverage->cells;
+    for (size_t c = spot->offset / g->cell_bytes; c <= (spot->offset + bytes - 1) / g->cell_bytes; ++c) {
+        struct cell_history *h = &cells[c];
+        if (!h->first.block || me->block < h->first.block)
+            h->first = *me;
+        if (me->block >= h->last.block) {
+            h->last = *me;
+            h->arrivals = w->clock[w->number];
+            h->syncs = w->syncs;
+        }
+    }
+}
+
+void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
+                struct spot spots[LANES]) {
     const struct block *b = w->block;
     const struct access *x = &b->machine->program->accesses[r->c];
     uint32_t at[LANES] = {0}, shared = 0;
@@ -252,7 +284,7 @@ static void find_spots(struct warp *w, const struct record *r, uint32_t mask, co
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && b->sites[r->c].watched)
+    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
         watch_shared(w, r, shared, at);
 }
 
@@ -280,8 +312,12 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
         note_traffic(spot->region, spot->offset, w->block->place + 1, false);
+        if (spot->region->watched_reads)
+            valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
         atomic_flag_clear_explicit(lock, memory_order_release);
+    } else if (spot->region && spot->region->watched_reads) {
+        valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
     }
     for (unsigned e = 0; e < x->elements; ++e) {
         uint64_t v = 0;
@@ -310,12 +346,16 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
     }
 }
 
-void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+void memory_addresses(const struct warp *w, const struct record *r, uint64_t addr[LANES]) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
-    uint64_t addr[LANES];
     for (int i = 0; i < LANES; ++i)
         addr[i] =
             x->wide_address ? reg64(w, r->a)[i] + (uint64_t)r->imm : (uint32_t)(reg32(w, r->a)[i] + (uint32_t)r->imm);
+}
+
+void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+    uint64_t addr[LANES];
+    memory_addresses(w, r, addr);
     memory_access(w, r, mask, addr);
 }
 
@@ -354,6 +394,33 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
     find_spots(w, r, rows, addr, spots);
     for (unsigned lane = 0; lane < LANES; ++lane)
         host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
+}
+
+/* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
+void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
+    static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
+    struct machine *m = w->block->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    uint64_t addr[LANES];
+    struct spot spots[LANES];
+    memory_addresses(w, r, addr);
+    find_spots(w, r, mask, addr, spots);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        struct spot spot = spots[__builtin_ctz(left)];
+        for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
+            struct region *g = spot.region;
+            atomic_flag *lock = lock_spot(m, &spot);
+            if (g->traffic) {
+                struct traffic *t = note_block(g, spot.offset, w->block->place + 1);
+                t->read = t->written = true;
+            }
+            *spot.host = poison[i % sizeof poison];
+            g->winner[spot.offset] = 0;
+            if (g->coverage)
+                g->coverage->stores[spot.offset] = 0;
+            unlock_spot(lock);
+        }
+    }
 }
 
 /* ---- cp.async ---- */

@@ -69,6 +69,18 @@ static void join_clocks(uint32_t into[LANES], const uint32_t from[LANES]) {
         into[x] = from[x] > into[x] ? from[x] : into[x];
 }
 
+/* What bar.red gives to each thread that waited: popc, and, or over the predicates of all. */
+static void give_result(struct warp *w, const struct barrier *bar) {
+    const struct record *r = &w->block->machine->program->records[w->pc - 1];
+    if (r->imm & BARRIER_POPC) {
+        for (uint32_t left = w->barrier_lanes; left; left &= left - 1)
+            reg32(w, r->dst)[__builtin_ctz(left)] = bar->yes;
+    } else if (r->imm & BARRIER_RED) {
+        const bool holds = r->imm & BARRIER_AND ? bar->yes == bar->votes : bar->yes > 0;
+        set_pred(w, r->dst, holds ? ALL_LANES : 0, w->barrier_lanes);
+    }
+}
+
 static void release(struct block *b) {
     uint32_t running = 0;
     for (uint32_t i = 0; i < b->machine->warps; ++i)
@@ -83,6 +95,7 @@ static void release(struct block *b) {
                 continue;
             w->state = WARP_READY;
             join_clocks(w->clock, bar->clock);
+            give_result(w, bar);
         }
         watch_barrier(b, bar->arrived >= running * LANES);
         *bar = (struct barrier){0};
@@ -90,7 +103,8 @@ static void release(struct block *b) {
 }
 
 /* A warp counts as a whole, also when only some of its lanes come: for an aligned barrier that is an event.
- * imm: enum BARRIER_*; bar.arrive does not wait. a = barrier, b = threads or 0. */
+ * imm: BARRIER_...; bar.arrive does not wait. a = barrier, b = threads or 0; .red: c = predicate (| GUARD_NEGATED), dst
+ * = result. */
 void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     const unsigned lane = (unsigned)__builtin_ctz(mask);
     const unsigned id = reg32(w, r->a)[lane] & 15;
@@ -104,9 +118,15 @@ void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     join_clocks(bar->clock, w->clock);
     if (r->b)
         bar->expected = reg32(w, r->b)[lane];
+    if (r->imm & BARRIER_RED) {
+        const uint32_t held = w->preds[r->c & ~GUARD_NEGATED] ^ (r->c & GUARD_NEGATED ? ALL_LANES : 0);
+        bar->votes += (uint32_t)__builtin_popcount(mask);
+        bar->yes += (uint32_t)__builtin_popcount(held & mask);
+    }
     if (r->imm & BARRIER_ARRIVE)
         return;
     w->barrier = id;
+    w->barrier_lanes = mask;
     w->state = WARP_WAITING;
 }
 

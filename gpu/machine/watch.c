@@ -1,19 +1,19 @@
 /* Who is told of what: the watchers of shared memory, one a file. */
-#include "watch.h"
 #include "async.h"
+#include "valid.h"
 
 bool watch_open(struct block *b, struct error *e) {
-    (void)b, (void)e;
-    return true;
+    return valid_open(b, e);
 }
 void watch_close(struct block *b) {
-    (void)b;
+    valid_close(b);
 }
 void watch_start(struct block *b) {
-    (void)b;
+    valid_start(b);
 }
 void watch_barrier(struct block *b, bool all) {
-    (void)b, (void)all;
+    (void)all;
+    valid_barrier(b);
 }
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
     async_exit(w, r, lanes);
@@ -22,15 +22,16 @@ void watch_end(struct block *b) {
     (void)b;
 }
 uint8_t watch_bits(const struct block *b, const struct range *range) {
-    (void)b, (void)range;
-    return 0;
+    return valid_bits(b, range);
 }
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]) {
-    (void)w, (void)r, (void)mask, (void)at;
+    valid_shared(w, r, mask, at);
 }
 void watch_copy_issued(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
-    (void)w, (void)r, (void)lane, (void)at, (void)bytes;
+    (void)r, (void)lane;
+    valid_copy_issued(w, at, bytes);
 }
 void watch_copy_waited(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
-    (void)w, (void)r, (void)lane, (void)at, (void)bytes;
+    (void)r, (void)lane;
+    valid_copy_waited(w, at, bytes);
 }
