@@ -133,9 +133,14 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(1)/witness $(call planted,$(1))
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
+
+$(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c Makefile | setup-build
+	@mkdir -p $$(@D)
+	@echo 'cc   $$<'
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$<
 
 $(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(BENCH))
 	@echo 'link $$@'

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof gate [PATTERN]... [--plant NAME] [--runner machine] [--json FILE] [--stats] [-j N]\n"
+    "usage: warpproof gate [PATTERN]... [--plant NAME] [--runner NAME] [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
     "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
     "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
-    "  --runner NAME    what runs the launches (default machine, the only one so far)\n"
+    "  --runner NAME    what runs the launches: machine (default), or device, the first GPU here\n"
     "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                   read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats          print instruction counts and rates\n"
@@ -165,8 +165,11 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    out->rerun = o->plant != NULL ? must_format("%s gate --plant %s %s", command_again(g->root), o->plant, c->id)
-                                  : must_format("%s gate %s", command_again(g->root), c->id);
+    char *again = judging_again(&o->judging);
+    out->rerun = o->plant != NULL
+                     ? must_format("%s gate%s --plant %s %s", command_again(g->root), again, o->plant, c->id)
+                     : must_format("%s gate%s %s", command_again(g->root), again, c->id);
+    free(again);
 }
 
 /* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */

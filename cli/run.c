@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner machine]\n"
+    "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner NAME]\n"
     "                                 [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the kernel of a launch file on the PTX machine and judges what it did. A kernel with a contract is run on\n"
@@ -22,7 +22,7 @@ static const char usage[] =
     "  --set NAME=VALUE   a value for the launch file's expressions (nt, od, id, n ...); may be repeated\n"
     "  --data CLASS       only this data class: exact, coded, adv or rand (kernels with a contract)\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
-    "  --runner NAME      what runs the launch (default machine, the only one so far)\n"
+    "  --runner NAME      what runs the launch: machine (default), or device, the first GPU here\n"
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats            print instruction counts and rates\n"
@@ -95,7 +95,7 @@ static bool value_of(const struct shape *shape, const char *name, const char *pa
 
 /* "--set n=1 --seed 3", for the command that runs it again. */
 static char *rerun_options(const struct options *o) {
-    char *text = must_strdup("");
+    char *text = judging_again(&o->judging);
     for (size_t i = 0; i < o->set_count; ++i) {
         char *more = must_format("%s --set %s=%" PRId64, text, o->sets[i].name, o->sets[i].value);
         free(text);

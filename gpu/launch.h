@@ -63,6 +63,8 @@ struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all w
 
 struct launch {
     const struct ptx_module *module;
+    const char *cubin; /* path of the same program built for one architecture, for a real GPU; NULL: the PTX is built
+                        * when it is loaded */
     const char *entry;
     uint32_t grid[3], block[3];
     size_t shared_bytes; /* dynamic */
@@ -123,6 +125,7 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
+    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -184,6 +187,7 @@ struct trace {
     char *order_open;
     struct buffer_coverage *coverage; /* (buffer_count) */
     size_t buffer_count;
+    char *device_fault;         /* what a real GPU said when it stopped the launch, else NULL */
     bool has_coverage;          /* false on a real GPU: only the poison tells there */
     uint64_t warp_instructions; /* guarded-off instructions count as well, as on hardware */
     uint64_t macs;              /* multiply-adds done by mma and dp4a, over all lanes */
@@ -199,7 +203,7 @@ struct runner {
     bool (*run)(const struct launch *l, struct trace *t, struct error *e);
 };
 
-extern const struct runner runner_machine;
+extern const struct runner runner_machine, runner_device;
 
 void trace_free(struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a

@@ -39,6 +39,9 @@ static void digest_outputs(const struct launch *l, char hex[65]) {
 }
 
 static bool is_complete(const struct trace *t) {
+    if (t->device_fault != NULL) {
+        return false;
+    }
     for (size_t i = 0; i < t->event_count; ++i) {
         const enum event_kind k = t->events[i].kind;
         if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET) {
