@@ -58,7 +58,7 @@ struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all w
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
     const struct arch *arch; /* NULL: arch_default */
-    bool census;             /* count wavefronts, conflicts and sectors too */
+    bool census;             /* fill trace.counts */
 };
 
 struct launch {
@@ -137,7 +137,8 @@ struct trace_site {   /* one instruction of the entry */
         *inlined_file; /* where the outermost inlined call stands, when `file` is an inlined function's; else NULL */
     int inlined_line;
     int ptx_line;
-    const char *text; /* owned by the module */
+    const char *text;      /* owned by the module */
+    int instruction_class; /* enum instruction_class (census.h) */
 };
 
 /* Who stored a cell: block number (x fastest), thread number in the block, instruction. */
@@ -160,8 +161,8 @@ struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
 
 struct site_count {    /* of one instruction, all blocks together */
     uint64_t executed; /* by a warp; guarded-off ones count as well */
-    /* options.census only, of a memory instruction (facts/ptx.md 5): */
-    uint64_t requests;   /* executed with at least one lane, in this space */
+    /* of a memory instruction: */
+    uint64_t requests;   /* executed with at least one lane */
     uint64_t wavefronts; /* shared memory */
     uint64_t conflicts;  /* shared memory: wavefronts past one a phase */
     uint64_t sectors;    /* global memory: 32-byte sectors */

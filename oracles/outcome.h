@@ -16,7 +16,8 @@ struct outcome {
     bool parity_judged;               /* some output was compared with right bytes */
     char digest[65];                  /* SHA-256 of all output bytes in argument order, "" when it did not run */
     uint64_t warp_instructions, macs;
-    double seconds; /* of the execution alone */
+    struct census census; /* with options.census; its file names are the module's */
+    double seconds;       /* of the execution alone */
 };
 
 enum verdict outcome_verdict(const struct outcome *o); /* worst finding; SKIPPED; PASS */

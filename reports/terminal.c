@@ -52,7 +52,8 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
         }
     }
     for (size_t i = 0; o->judged && oracles[i] != NULL; ++i) {
-        if (o->rulings[i] != RULING_FOUND) {
+        const bool silent = oracles[i]->on_request && o->rulings[i] == RULING_NOT_JUDGED;
+        if (o->rulings[i] != RULING_FOUND && !silent) {
             char *more = must_format("%s%s%s %s", text, text[0] ? "; " : "", oracles[i]->name,
                                      o->rulings[i] == RULING_CLEAN ? "ok" : "not judged");
             free(text);

@@ -193,8 +193,9 @@ static bool decode_access(struct decoder *d) {
     memcpy(d->p->wide + list, registers, x.elements * sizeof *registers);
     /* b: the register to store, or how much of the register a narrow load fills. */
     const uint32_t b = store ? registers[0] : x.register_bits == 16 ? 0xffff : UINT32_MAX;
-    emit(d, choose(d, &x), BLEND_NONE, store ? FILE_SCRATCH : registers[0], base, b, add_access(d, &x), shift)->wide =
-        list;
+    const uint32_t access = add_access(d, &x);
+    count_access(d, base, access, shift);
+    emit(d, choose(d, &x), BLEND_NONE, store ? FILE_SCRATCH : registers[0], base, b, access, shift)->wide = list;
     return true;
 }
 
@@ -225,7 +226,10 @@ static bool decode_ldmatrix(struct decoder *d) {
     const uint32_t list = wide(d, matrices);
     memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
     const uint32_t b = matrices | (trans ? LDMATRIX_TRANS : 0) | (x.wide_address ? LDMATRIX_WIDE : 0);
-    struct record *r = emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, add_access(d, &x), shift);
+    x.matrices = (uint8_t)matrices;
+    const uint32_t access = add_access(d, &x);
+    count_access(d, base, access, shift);
+    struct record *r = emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, access, shift);
     r->wide = list;
     r->gather = GATHER_LIVE;
     return true;

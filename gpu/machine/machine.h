@@ -89,6 +89,8 @@ struct access {           /* one load, store or ldmatrix of the entry */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
+    uint8_t matrices;      /* of ldmatrix and stmatrix: 1, 2 or 4; else 0 */
+    bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
 };
 
 struct program {
@@ -236,11 +238,12 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
-    struct hazards *hazards; /* NULL: not watched */
-    struct valid *valid;     /* NULL: not watched */
-    struct async *async;     /* NULL: the program copies nothing */
-    bool stopped;            /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
-    bool ends_grid;          /* a trap or the budget */
+    struct site_count *counts; /* (sites) with options.census, else NULL */
+    struct hazards *hazards;   /* NULL: not watched */
+    struct valid *valid;       /* NULL: not watched */
+    struct async *async;       /* NULL: the program copies nothing */
+    bool stopped;              /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
+    bool ends_grid;            /* a trap or the budget */
 };
 
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
@@ -287,6 +290,9 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
                  const uint8_t *host[LANES]);
 handler memory_store_word; /* of 32 bits, to global memory */
 handler memory_general;    /* load or store of any shape, without a fast path */
+
+/* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
+handler op_count_executed, op_count_access;
 
 /* warp_ops.c */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,

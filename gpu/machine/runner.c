@@ -9,6 +9,7 @@
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
+#include "../census.h"
 #include "isa.h"
 #include "watch.h"
 #include <omp.h>
@@ -187,6 +188,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
     b->sites = calloc(p->access_count + 1, sizeof *b->sites);
     b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
     b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
+    b->counts = m->launch->options.census ? must_calloc(p->entry->instruction_count + 1, sizeof *b->counts) : NULL;
     events_open(&b->events, p->entry->instruction_count + 1);
     if (!b->warps || !b->sites || !b->shared || !b->memory)
         return fail(e, "no memory for the registers of a block (%zu bytes)",
@@ -209,7 +211,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
 
 static void block_close(struct block *b) {
     watch_close(b);
-    free(b->warps), free(b->sites), free(b->shared), free(b->memory);
+    free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
 }
 
@@ -323,6 +325,8 @@ static void start_over(struct machine *m, struct block *blocks, int threads, uin
         events_close(&blocks[i].events);
         events_open(&blocks[i].events, m->program->entry->instruction_count + 1);
         blocks[i].macs = 0;
+        if (blocks[i].counts)
+            memset(blocks[i].counts, 0, (m->program->entry->instruction_count + 1) * sizeof *blocks[i].counts);
     }
 }
 
@@ -337,6 +341,20 @@ static void run_passes(struct machine *m, struct block *blocks, int threads, uin
     if (blocks_met(m)) {
         start_over(m, blocks, threads, saved);
         run_blocks(m, blocks, 1, m->blocks, steps);
+    }
+}
+
+static void add_counts(struct trace *t, const struct site_count *from, size_t sites) {
+    if (!from)
+        return;
+    t->counts = t->counts ? t->counts : must_calloc(sites + 1, sizeof *t->counts);
+    for (size_t i = 0; i < sites; ++i) {
+        struct site_count *to = &t->counts[i];
+        to->executed += from[i].executed;
+        to->requests += from[i].requests;
+        to->wavefronts += from[i].wavefronts;
+        to->conflicts += from[i].conflicts;
+        to->sectors += from[i].sectors;
     }
 }
 
@@ -364,6 +382,7 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
+            add_counts(t, blocks[i].counts, m->program->entry->instruction_count);
         }
         t->events = events_sorted(&all);
         t->event_count = all.count;
@@ -392,7 +411,8 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
                                           .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
                                           .inlined_line = in->inlined_line,
                                           .ptx_line = in->ptx_line,
-                                          .text = in->text};
+                                          .text = in->text,
+                                          .instruction_class = census_class(in)};
     }
 }
 
