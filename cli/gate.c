@@ -2,6 +2,7 @@
 #include "../gpu/case.h"
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
+#include "../reports/audit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
@@ -228,6 +229,21 @@ static bool report_plant(const struct gate *g) {
     return named > 0;
 }
 
+/* A PASS holds up to what the kernel's program leaves open: one line a kernel. */
+static void audit_notes(const struct gate *g) {
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        bool first = true;
+        for (size_t k = 0; k < i; ++k) {
+            first &= strcmp(g->outcomes[k].about, g->outcomes[i].about) != 0;
+        }
+        char *open = first ? audit_summary(g->outcomes[i].audit) : NULL;
+        if (open != NULL) {
+            printf("audit   %s leaves bits open: %s\n", g->outcomes[i].about, open);
+            free(open);
+        }
+    }
+}
+
 static int gate(struct options *o) {
     struct gate g = {0};
     struct error e;
@@ -242,6 +258,7 @@ static int gate(struct options *o) {
         }
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
+        audit_notes(&g);
         if (t.failed > 0) {
             printf("\n");
         }

@@ -1,6 +1,7 @@
 /* warpproof run LAUNCH.yaml: any PTX with a launch file, ours or foreign. */
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
+#include "../reports/audit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
@@ -155,8 +156,12 @@ static int run(const char *path, struct options *o) {
         terminal_failures(stdout, outcomes, count, DATA_CLASSES, 0);
         for (size_t i = 0; i < count; ++i) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {
-                printf("PASS %s%s\n", outcomes[i].id,
-                       outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)");
+                char *open = audit_summary(outcomes[i].audit);
+                printf("PASS %s%s%s%s%s\n", outcomes[i].id,
+                       outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)",
+                       open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
+                       open != NULL ? "; warpproof audit)" : "");
+                free(open);
             }
         }
         if (o->judging.stats) {

@@ -101,6 +101,17 @@ static bool judge(const struct trial *t, const struct bound *b, const struct tra
     return true;
 }
 
+/* What the bits of the verdict hold up to. */
+static void audit(const struct trial *t, struct outcome *o) {
+    const struct ptx_function *f = ptx_entry_named(t->module, t->spec->entry);
+    struct audit a;
+    if (f != NULL) {
+        audit_entry(t->module, f, &a);
+        memcpy(o->audit, a.count, sizeof o->audit);
+        audit_free(&a);
+    }
+}
+
 static bool run(const struct trial *t, struct bound *b, struct trace *trace, struct outcome *o, struct error *e) {
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e)) {
         return false;
@@ -123,6 +134,7 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     if (!judged) {
         return false;
     }
+    audit(t, o);
     digest_outputs(&b->launch, o->digest);
     o->warp_instructions = trace->warp_instructions;
     o->macs = trace->macs;
