@@ -109,6 +109,7 @@ struct event_access { /* the other side of a race, or the copy that is in flight
     bool present, store;
     uint32_t block[3], warp, lane;
     size_t instruction;
+    size_t bytes; /* of its lane's access */
 };
 
 struct event {

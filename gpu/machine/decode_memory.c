@@ -4,14 +4,20 @@
 #include "decode.h"
 #include <string.h>
 
-/* Hints on caching and ordering: one interleaving is run, in program order, so they change no value. *policy: a cache
- * policy comes as one more operand. */
-static void take_hints(struct decoder *d, bool *policy) {
-    static const char *const hints[] = {"weak",    "volatile", "relaxed", "acquire", "release", "mmio", "cta",
-                                        "cluster", "gpu",      "sys",     "nc",      "ca",      "cg",   "cs",
-                                        "lu",      "cv",       "wb",      "wt",      "unified"};
+/* Hints on caching and ordering: one interleaving is run, in program order, so they change no value; the watch of races
+ * asks what an access orders (PTX ISA 8.4: .volatile is .relaxed.sys). *policy: a cache policy comes as one more
+ * operand. */
+static void take_hints(struct decoder *d, struct access *x, bool *policy) {
+    static const char *const hints[] = {"weak", "cta", "cluster", "gpu", "sys", "ca", "cg",
+                                        "cs",   "lu",  "cv",      "wb",  "wt",  "unified"};
+    static const char *const strong[] = {"volatile", "relaxed", "mmio", "acquire", "release"};
     for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
         has(d, hints[i]);
+    const int how = one_of(d, strong, sizeof strong / sizeof *strong);
+    x->strong = how >= 0;
+    x->order = (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) |
+               (how == 4 ? ACCESS_RELEASE : 0);
+    x->nc = has(d, "nc");
     *policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint");
     for (size_t i = 0; i < d->in->part_count; ++i)
         if (!strncmp(d->in->parts[i], "L1::", 4) || !strncmp(d->in->parts[i], "L2::", 4))
@@ -161,11 +167,11 @@ static handler *choose(const struct decoder *d, const struct access *x) {
 
 static bool decode_access(struct decoder *d) {
     const bool store = !strcmp(d->in->opcode, "st");
-    struct access x = {.store = store, .elements = 1};
+    struct access x = {.store = store, .valued = store, .elements = 1};
     bool policy;
     if (!take_space(d, &x.space))
         return false;
-    take_hints(d, &policy);
+    take_hints(d, &x, &policy);
     if (has(d, "v2"))
         x.elements = 2;
     else if (has(d, "v4"))
