@@ -1,4 +1,5 @@
 #include "judging.h"
+#include "../gpu/device/device.h"
 #include "../gpu/yaml.h"
 #include "../ref/checked.h"
 #include "../reports/file.h"
@@ -56,21 +57,13 @@ static bool parse_schedule(const char *text, struct judging *j) {
     return true;
 }
 
-char *judging_again(const struct judging *j, const struct outcome *o) {
-    char name[SCHEDULE_NAME];
-    schedule_name(&j->launch.schedule, name);
-    const char *wanted = j->schedules == SCHEDULES_ALL   ? "all"
-                         : j->schedules == SCHEDULES_ONE ? name
-                                                         : o->rerun_schedule;
-    return wanted[0] != 0 ? must_format(" --schedule %s", wanted) : must_strdup("");
-}
-
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
     case JUDGING_RUNNER:
-        return strcmp(optarg, "machine") == 0
-                   ? -1
-                   : usage_error(command, "unknown runner '%s': this build has machine", optarg);
+        j->runner = strcmp(optarg, "machine") == 0  ? &runner_machine
+                    : strcmp(optarg, "device") == 0 ? &runner_device
+                                                    : NULL;
+        return j->runner != NULL ? -1 : usage_error(command, "--runner %s: want machine or device", optarg);
     case JUDGING_JSON:
         j->json = optarg;
         if (strcmp(j->json, "-") == 0) {
@@ -81,6 +74,7 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
         j->stats = true;
         return -1;
     case JUDGING_WATCHES:
+        j->watches = optarg;
         return parse_watches(optarg, &j->launch.unwatched)
                    ? -1
                    : usage_error(command,
@@ -110,8 +104,27 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
     }
 }
 
+char *judging_again(const struct judging *j, const struct outcome *o) {
+    char name[SCHEDULE_NAME];
+    schedule_name(&j->launch.schedule, name);
+    const char *schedule = j->schedules == SCHEDULES_ALL   ? "all"
+                           : j->schedules == SCHEDULES_ONE ? name
+                                                           : o->rerun_schedule;
+    return must_format("%s%s%s%s%s%s%s", j->runner == &runner_device ? " --runner device" : "",
+                       j->launch.arch != NULL ? " --arch " : "", j->launch.arch != NULL ? j->launch.arch->name : "",
+                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "",
+                       schedule[0] != 0 ? " --schedule " : "", schedule);
+}
+
 int judging_check(const char *command, const struct judging *j) {
     struct error e;
+    struct device_identity id;
+    if (j->runner == &runner_device) {
+        if (!device_identify(&id, &e)) {
+            return usage_error(command, "%s", e.text);
+        }
+        fprintf(stderr, "warpproof %s: on %s (sm_%d), driver %s\n", command, id.name, id.sm, id.driver);
+    }
     return j->json == NULL || file_can_put(j->json, &e) ? -1 : usage_error(command, "%s", e.text);
 }
 

@@ -91,6 +91,8 @@ bool is_rare_integer(const struct decoder *d);
 bool decode_rare_integer(struct decoder *d);
 /* decode_hints.c: takes the modifiers and operands of membar and fence. */
 bool take_fence(struct decoder *d);
+/* With a census: the access is counted when it is executed. Goes ahead of the record of the access itself. */
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 

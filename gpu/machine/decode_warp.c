@@ -69,11 +69,10 @@ static bool decode_barrier(struct decoder *d) {
     return true;
 }
 
-/* Memory order: one interleaving is run, so nothing is to be done. */
-static bool decode_nothing(struct decoder *d) {
+static bool decode_fence(struct decoder *d) {
     if (!take_fence(d))
         return false;
-    emit(d, op_nothing, BLEND_NONE, 0, 0, 0, 0, 0);
+    emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, 0);
     return true;
 }
 
@@ -236,7 +235,7 @@ const struct opcode opcodes_warp[] = {
     {"bra", decode_bra},           {"ret", decode_exit},
     {"exit", decode_exit},         {"trap", decode_exit},
     {"bar", decode_barrier},       {"barrier", decode_barrier},
-    {"membar", decode_nothing},    {"fence", decode_nothing},
+    {"membar", decode_fence},      {"fence", decode_fence},
     {"shfl", decode_shfl},         {"vote", decode_vote},
     {"elect", decode_elect},       {"activemask", decode_activemask},
     {"match", decode_match},       {"redux", decode_redux},
