@@ -96,25 +96,26 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
     events_add(&b->events, &v, b->number, b->event_order++);
 }
 
+/* The bytes of a word that a lane stores, in their place. */
 static uint32_t word_value(const struct hazards *h, const struct entry *e, const struct access *x, unsigned lane,
-                           unsigned first, unsigned bytes) {
-    uint8_t word[4] = {0};
+                           uint32_t at, uint32_t word, unsigned bytes) {
+    uint8_t part[4] = {0};
     if (!e->values)
         return 0;
     const uint32_t *v = h->values + e->values - 1;
     for (unsigned i = 0; i < 4; ++i) {
         if (!(bytes >> i & 1))
             continue;
-        const unsigned at = first + i, element = at / x->element_bytes, shift = 8 * (at % x->element_bytes);
+        const uint32_t place = word + i - at, element = place / x->element_bytes;
         uint64_t value;
         if (x->wide_registers)
             memcpy(&value, v + (size_t)element * 2 * LANES + 2 * (size_t)lane, sizeof value);
         else
             value = v[(size_t)element * LANES + lane];
-        word[i] = (uint8_t)(value >> shift);
+        part[i] = (uint8_t)(value >> 8 * (place % x->element_bytes));
     }
     uint32_t value;
-    memcpy(&value, word, sizeof value);
+    memcpy(&value, part, sizeof value);
     return value;
 }
 
@@ -134,7 +135,7 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
             bytes &= 0xfu << (at - word);
         if (word + 4 > end)
             bytes &= 0xfu >> (word + 4 - end);
-        const uint32_t value = x ? word_value(h, e, x, lane, word < at ? 0 : word - at, bytes) : 0;
+        const uint32_t value = x ? word_value(h, e, x, lane, at, word, bytes) : 0;
         for (int k = 0; k < RACE_KINDS; ++k)
             before[k] = found[k].found;
         if (e->kind == ENTRY_WAIT)
