@@ -217,6 +217,7 @@ static int run(const char *path, struct options *o) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {
                 printf("PASS %s%s\n", outcomes[i].id,
                        outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)");
+                terminal_notes(stdout, &outcomes[i]);
             }
         }
         if (o->judging.stats) {
