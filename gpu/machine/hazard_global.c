@@ -1,8 +1,9 @@
 /* Races in global memory: between threads of a block that nothing orders, and between blocks, which nothing ever orders.
  *
  * Every word of a region that the launch may write keeps, cheaply, who came by: the lowest and the highest block, the
- * thread if it was only one, loads and stores, weak and strong. That is enough to clear nearly every word: it was only
- * stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one block after
+ * thread if it was only one, loads and stores, weak and strong. Where stores are counted (coverage) and nothing is
+ * strong, that of the stores is known already and only loads are noted. That is enough to clear nearly every word: it
+ * was only stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one block after
  * the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the accesses are the
  * same.
  *
@@ -112,7 +113,7 @@ void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct
     struct machine *m = w->block->machine;
     const struct access *x = &m->program->accesses[r->c];
     const unsigned seen = seen_of(x, value);
-    const uint32_t block = (uint32_t)w->block->number + 1;
+    const uint32_t block = (uint32_t)w->block->place + 1; /* as coverage has it */
     const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
     for (size_t k = offset / 4; k <= (offset + bytes - 1) / 4; ++k)
         note(&g->traffic[k], block, thread, seen, x->reduced);
@@ -126,26 +127,42 @@ void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct
         race_strong(m->global, w->number, ++m->global_places, x->order);
 }
 
+/* What the stores of word k add to its traffic where coverage keeps them. */
+static struct traffic whole_traffic(const struct region *g, size_t k) {
+    struct traffic t = g->traffic[k];
+    if (g->notes_stores || !(t.seen || t.reduced))
+        return t;
+    for (size_t i = 4 * k; i < 4 * k + 4 && i < g->bytes; ++i) {
+        const struct cell_history *h = &g->coverage->cells[i / g->cell_bytes];
+        if (!(g->coverage->stores[i] & 127))
+            continue;
+        note(&t, (uint32_t)h->first.block, h->several ? MANY_THREADS : (uint16_t)(h->first.thread + 1), SEEN_STORE, 0);
+        note(&t, (uint32_t)h->last.block, h->several ? MANY_THREADS : (uint16_t)(h->last.thread + 1), SEEN_STORE, 0);
+    }
+    return t;
+}
+
 bool hazard_blocks_met(const struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         const struct region *g = &m->regions[i];
         for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
-            const struct traffic *t = &g->traffic[k];
-            const bool mixed = t->reduced && (t->seen || t->reduced & (t->reduced - 1));
-            if (t->low != t->high && (mixed || (t->seen & SEEN_LOADS && t->seen & SEEN_STORES)))
+            const struct traffic t = whole_traffic(g, k);
+            const bool mixed = t.reduced && (t.seen || t.reduced & (t.reduced - 1));
+            if (t.low != t.high && (mixed || (t.seen & SEEN_LOADS && t.seen & SEEN_STORES)))
                 return true;
         }
     }
     return false;
 }
 
-static bool is_suspect(const struct region *g, const struct traffic *t) {
-    if (t->seen & SEEN_NC && (t->seen & SEEN_STORES || t->reduced))
+static bool is_suspect(const struct region *g, size_t k) {
+    const struct traffic t = whole_traffic(g, k);
+    if (t.seen & SEEN_NC && (t.seen & SEEN_STORES || t.reduced))
         return true;
-    if (t->low == t->high && t->thread != MANY_THREADS)
+    if (t.low == t.high && t.thread != MANY_THREADS)
         return false;
-    return (t->seen & SEEN_LOAD && (t->seen & SEEN_STORES || t->reduced)) ||
-           (t->seen & SEEN_STORE && (t->seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || t->reduced || !g->coverage));
+    return (t.seen & SEEN_LOAD && (t.seen & SEEN_STORES || t.reduced)) ||
+           (t.seen & SEEN_STORE && (t.seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || t.reduced || !g->coverage));
 }
 
 bool hazard_suspects(struct machine *m, struct error *e) {
@@ -153,7 +170,7 @@ bool hazard_suspects(struct machine *m, struct error *e) {
     for (size_t i = 0; i < m->region_count; ++i) {
         struct region *g = &m->regions[i];
         for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
-            if (!is_suspect(g, &g->traffic[k]))
+            if (!is_suspect(g, k))
                 continue;
             any = true;
             if (!g->suspects) {

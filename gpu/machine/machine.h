@@ -150,6 +150,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
+    bool notes_stores;                /* in traffic; else coverage tells of them */
     uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
@@ -190,6 +191,7 @@ struct machine { /* one run */
     uint64_t blocks, budget;
     uint64_t block_stride, block_shift; /* order of the blocks: schedule.h */
     bool parallel;
+    bool strong;            /* the program has accesses outside shared memory that are strong */
     bool exact;             /* this pass judges the accesses of suspect words of global memory; one CPU thread */
     struct races *global;   /* of that pass */
     uint32_t global_places; /* accesses and fences so far in it */

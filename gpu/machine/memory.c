@@ -181,6 +181,7 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         struct cell_history *cells = g->coverage->cells;
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
+            h->several |= h->last.block && (h->last.block != me->block || h->last.thread != me->thread);
             h->raced |= differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
             if (!h->first.block || me->block < h->first.block)
                 h->first = *me;
@@ -217,7 +218,7 @@ static inline void store_counted(struct warp *w, const struct record *r, unsigne
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
     if (lock)
         take(lock);
-    if (g->traffic)
+    if (g->notes_stores || m->exact)
         hazard_global(w, r, lane, g, offset, bytes, value);
     if (bytes != 4 || !store_first(w, g, offset, value, me))
         store_any(w, g, offset, value, bytes, me);
