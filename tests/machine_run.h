@@ -43,6 +43,7 @@ struct machine_test { /* one launch; zero means the usual: one block of 32 threa
     int threads;
     const char *isa; /* WARPPROOF_ISA, or NULL */
     struct launch_options options;
+    uint32_t unwatched; /* enum watch; added to those of the options */
 };
 
 /* Runs it; the caller frees the trace (trace_free) and the module (ptx_free), which the trace points into. */
@@ -72,6 +73,7 @@ static inline bool machine_try(const struct machine_test *test, struct ptx_modul
                        .step_budget = test->budget,
                        .threads = test->threads ? test->threads : 1,
                        .options = test->options};
+    l.options.unwatched |= test->unwatched;
     for (int k = 0; k < 3; ++k) {
         l.grid[k] = test->grid[k] ? test->grid[k] : 1;
         l.block[k] = test->block[k] ? test->block[k] : k ? 1 : 32;

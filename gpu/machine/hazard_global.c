@@ -115,6 +115,8 @@ void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct
     const unsigned seen = seen_of(x, value);
     const uint32_t block = (uint32_t)w->block->place + 1; /* as coverage has it */
     const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
+    if (!atomic_load_explicit(&g->met, memory_order_relaxed))
+        atomic_store_explicit(&g->met, true, memory_order_relaxed);
     for (size_t k = offset / 4; k <= (offset + bytes - 1) / 4; ++k)
         note(&g->traffic[k], block, thread, seen, x->reduced);
     if (x->strong)
@@ -145,7 +147,7 @@ static struct traffic whole_traffic(const struct region *g, size_t k) {
 bool hazard_blocks_met(const struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         const struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
+        for (size_t k = 0; atomic_load(&g->met) && k <= g->bytes / 4; ++k) {
             const struct traffic t = whole_traffic(g, k);
             const bool mixed = t.reduced && (t.seen || t.reduced & (t.reduced - 1));
             if (t.low != t.high && (mixed || (t.seen & SEEN_LOADS && t.seen & SEEN_STORES)))
@@ -169,7 +171,7 @@ bool hazard_suspects(struct machine *m, struct error *e) {
     bool any = false;
     for (size_t i = 0; i < m->region_count; ++i) {
         struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
+        for (size_t k = 0; atomic_load(&g->met) && k <= g->bytes / 4; ++k) {
             if (!is_suspect(g, k))
                 continue;
             any = true;

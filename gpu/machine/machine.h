@@ -151,6 +151,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
     bool notes_stores;                /* in traffic; else coverage tells of them */
+    atomic_bool met;                  /* there is something in traffic */
     uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */

@@ -16,11 +16,11 @@ void race_close(struct races *x) {
 void race_reset(struct races *x) {
     x->count = 1;
     x->unused = 0;
-    x->steps = 0;
     x->full = false;
 }
 
 void race_block(struct races *x) {
+    x->steps = 0;
     x->released = x->acquired = 0;
     memset(x->fenced, 0, sizeof x->fenced);
     memset(x->strongly_read, 0, sizeof x->strongly_read);

@@ -143,7 +143,7 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
             continue;
         memcpy(g->data, saved[i], g->bytes);
         memset(g->winner, 0, g->bytes * sizeof *g->winner);
-        if (g->traffic)
+        if (atomic_exchange(&g->met, false))
             memset(g->traffic, 0, (g->bytes / 4 + 1) * sizeof *g->traffic);
         if (g->coverage) {
             memset(g->coverage->stores, 0, g->bytes);
