@@ -7,7 +7,7 @@
 
 static char *what(const struct launch *l, const struct event *v) {
     if (v->space == SPACE_REGISTER) {
-        return must_format("register %s is used and was never written", v->name ? v->name : "?");
+        return must_format("register %s is used, and its value was never defined", v->name ? v->name : "?");
     }
     char *place = v->plane >= 0                ? must_format("plane %s", l->planes[v->plane].name)
                   : v->buffer >= 0             ? must_format("buffer %s", l->buffers[v->buffer].name)

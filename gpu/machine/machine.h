@@ -110,6 +110,8 @@ struct program {
     bool *undefined_wide;
     size_t undefined_count;
     size_t file_bytes, pred_count;
+    const char **names; /* of registers that are watched: undefined.h */
+    size_t name_count;
 };
 
 /* Virtual addresses. Buffer i is at (i + 1) * 2^40, so any overrun short of 2^39 bytes still names its buffer. */
@@ -175,13 +177,8 @@ struct site_range {  /* per block: what an access site may touch without a close
 static inline bool watches(const struct machine *m, enum watch what) {
     return !(m->launch->options.unwatched & what);
 }
-/* The range that a shared address lies in, or NULL. */
-static inline const struct range *range_at(const struct machine *m, int64_t address) {
-    for (size_t i = 0; i < m->range_count; ++i)
-        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
-            return &m->ranges[i];
-    return NULL;
-}
+/* The range that holds this shared address, or NULL (memory.c). */
+const struct range *range_at(const struct machine *m, int64_t address);
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;

@@ -15,6 +15,13 @@ struct spot {              /* where one lane's access goes */
     size_t offset;         /* in the region */
 };
 
+const struct range *range_at(const struct machine *m, int64_t address) {
+    for (size_t i = 0; i < m->range_count; ++i)
+        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
+            return &m->ranges[i];
+    return NULL;
+}
+
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
     return at < lo || at >= hi ? at : hi;
