@@ -127,6 +127,7 @@ struct event {
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
     bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
+    const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -212,5 +213,11 @@ void trace_free(struct trace *t);
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct by value cannot be given),
  * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
+
+/* What a checked launch asks for and the architecture of its options does not have: *text = "135168 B of shared memory,
+ * sm_121 gives a block 101376" (the caller frees it), or NULL. */
+char *launch_excess(const struct launch *l);
+/* The trace of a launch that asks for too much: EVENT_LIMIT alone. */
+void launch_refused(const struct launch *l, struct trace *t);
 
 #endif

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_parity, oracle_truth,
-    oracle_census;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_parity,
+    oracle_truth, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch, &oracle_guard, &oracle_sync, &oracle_coverage, &oracle_parity, &oracle_truth, &oracle_census, NULL,
+    &oracle_launch, &oracle_guard, &oracle_sync,   &oracle_uninit, &oracle_coverage,
+    &oracle_parity, &oracle_truth, &oracle_census, NULL,
 };
 
 void where_site(struct where *p, const struct trace *t, size_t instruction) {

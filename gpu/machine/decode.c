@@ -1,7 +1,7 @@
 /* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
  * own, branches to records. What the instructions mean is in decode_*.c. */
-#include "decode.h"
 #include "../../ref/checked.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,6 +433,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
     p->module = d.m;
     p->entry = d.f;
     place_registers(&d);
+    undefined_open(&d);
     fill_params(&d);
     size_t *start = must_calloc(d.f->instruction_count + 1, sizeof *start);
     bool ok = true;
@@ -449,7 +450,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
             d.guard = d.slot[d.in->guard] | (d.in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
         count_executed(&d);
-        ok = decode_one(&d);
+        ok = undefined_before(&d, decode_one) && decode_one(&d);
         gather_asides(&d, start[i]);
         if (ok && d.file_end > UINT32_MAX / 2)
             ok = fail(e, "%.600s: entry %.200s has too many registers", d.m->path, d.f->name);
@@ -464,6 +465,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         find_undefined(&d);
         p->file_bytes = (d.file_end + 63) / 64 * 64;
     }
+    undefined_close(&d);
     free(start), free(d.slot), free(d.read_across), free(d.params);
     if (ok)
         return p;
@@ -475,6 +477,6 @@ void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide);
+    free(p->undefined), free(p->undefined_wide), free(p->names);
     free(p);
 }

@@ -29,6 +29,7 @@ struct decoder {
     bool first;     /* its first record is still to come */
     unsigned taken; /* parts that have been understood, a bit each */
     unsigned temps, pred_temps;
+    struct undefined *undefined; /* undefined.h */
 };
 
 /* "PTX:LINE: unknown instruction `text` (SOURCE:LINE): why" ; why may be NULL. Always false. */

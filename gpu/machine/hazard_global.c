@@ -1,4 +1,5 @@
-/* Races in global memory: between threads of a block that nothing orders, and between blocks, which nothing ever orders.
+/* Races in global memory: between threads of a block that nothing orders, and between blocks, which nothing ever
+ * orders.
  *
  * Every word of a region that the launch may write keeps, cheaply, who came by: the lowest and the highest block, the
  * thread if it was only one, loads and stores, weak and strong. That is enough to clear nearly every word: it was only
@@ -7,8 +8,8 @@
  * same.
  *
  * Two weak stores of an output are coverage's to judge (cell_history), not ours; ours are a store and a load, weak and
- * strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module, which have
- * no coverage. */
+ * strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module, which
+ * have no coverage. */
 #include "../../ref/checked.h"
 #include "hazard.h"
 #include <stdlib.h>
@@ -56,7 +57,8 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .index = ++m->global_places,
                             .warp = (uint8_t)w->number,
                             .width = x->bytes};
-    me.flags = (uint8_t)((value ? RACE_STORE | RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) | (x->nc ? RACE_NC : 0));
+    me.flags =
+        (uint8_t)((value ? RACE_STORE | RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) | (x->nc ? RACE_NC : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};

@@ -120,6 +120,8 @@ struct program {
     bool *undefined_wide;
     size_t undefined_count;
     size_t file_bytes, pred_count;
+    const char **names; /* of registers that are watched: undefined.h */
+    size_t name_count;
 };
 
 /* Virtual addresses. Buffer i is at (i + 1) * 2^40, so any overrun short of 2^39 bytes still names its buffer. */
@@ -147,6 +149,7 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
+    bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
 struct range { /* of shared addresses that one access site may use: a plane, or the static variables */
@@ -174,6 +177,7 @@ struct machine { /* one run */
     size_t region_count;
     struct range *ranges;
     size_t range_count;
+    bool planes;             /* some ranges are planes, and a site stays in one */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
@@ -197,6 +201,12 @@ struct site_range {  /* per block: what an access site may touch without a close
     int32_t range;   /* index of the site's own range of shared memory + 1, 0 before its first access there */
     uint8_t watched; /* enum watched: whom the fast path must tell of an access that is in range */
 };
+
+static inline bool watches(const struct machine *m, enum watch what) {
+    return !(m->launch->options.unwatched & what);
+}
+/* The range that holds this shared address, or NULL (memory.c). */
+const struct range *range_at(const struct machine *m, int64_t address);
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;
@@ -245,9 +255,9 @@ struct warp {
 };
 
 struct barrier {
-    uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
-    uint32_t arrived;      /* threads, in whole warps */
-    uint32_t expected;     /* 0: every warp that has not exited */
+    uint32_t clock[LANES];  /* what is known once it opens: the greatest of the arriving warps' clocks */
+    uint32_t arrived;       /* threads, in whole warps */
+    uint32_t expected;      /* 0: every warp that has not exited */
     uint32_t opened[LANES]; /* clock when it last opened */
 };
 
@@ -323,8 +333,8 @@ handler memory_general;    /* load or store of any shape, without a fast path */
 handler op_count_executed, op_count_access;
 
 /* warp_ops.c */
-handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
-    op_fence, op_nothing;
+handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs, op_fence,
+    op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */
     const struct record *r;
     uint32_t mask;

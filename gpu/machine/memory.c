@@ -4,6 +4,7 @@
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
 #include "hazard.h"
+#include "valid.h"
 #include "watch.h"
 #include <string.h>
 
@@ -63,7 +64,7 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
-    if (!s->range || !m->launch->plane_count) /* without planes a site may use both ranges in turn */
+    if (!s->range || !m->planes) /* without planes a site may use both ranges in turn */
         s->range = (int32_t)(here - m->ranges) + 1;
     const struct range *own = &m->ranges[s->range - 1];
     s->lo = own->lo + window;
@@ -107,7 +108,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
     } else {
-        if (store || !g->traffic) { /* loads that must be noted have no fast path */
+        if (store || !(g->traffic || g->watched_reads)) { /* loads that must be noted have no fast path */
             struct site_range *s = &b->sites[r->c];
             s->lo = g->base;
             s->hi = g->base + g->bytes;
@@ -242,7 +243,7 @@ static void find_spots(struct warp *w, const struct record *r, uint32_t mask, co
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && b->sites[r->c].watched)
+    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
         watch_shared(w, r, shared, at);
     if (x->strong && mask & ~shared)
         watch_strong(w, r);
@@ -271,8 +272,12 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
         hazard_global(w, r, lane, spot->region, spot->offset, NULL);
+        if (spot->region->watched_reads)
+            valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
         atomic_flag_clear_explicit(lock, memory_order_release);
+    } else if (spot->region && spot->region->watched_reads) {
+        valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
     }
     for (unsigned e = 0; e < x->elements; ++e) {
         uint64_t v = 0;

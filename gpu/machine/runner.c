@@ -75,8 +75,9 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .data = b->data,
                              .writable = b->role != BUFFER_IN,
                              .buffer = (int)i,
-                             .cell_bytes = b->cell_bytes};
-        if (!open_region(g, &t->coverage[i], noted, e, b->name ? b->name : ""))
+                             .cell_bytes = b->cell_bytes,
+                             .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
+        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, e, b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -158,15 +159,16 @@ static void open_ranges(struct machine *m) {
     }
     m->shared_bytes = m->dynamic_start + l->shared_bytes;
     m->ranges = must_calloc(l->plane_count + 2, sizeof *m->ranges);
-    if (!l->plane_count && m->dynamic_start == m->static_bytes) { /* no gap: one array */
+    m->planes = l->plane_count && watches(m, WATCH_PLANES);
+    if (!m->planes && m->dynamic_start == m->static_bytes) { /* no gap: one array */
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->shared_bytes, .plane = -1};
         return;
     }
     if (m->static_bytes)
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->static_bytes, .plane = -1};
-    if (!l->plane_count)
+    if (!m->planes)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start, .hi = m->shared_bytes, .plane = -1};
-    for (size_t i = 0; i < l->plane_count; ++i)
+    for (size_t i = 0; m->planes && i < l->plane_count; ++i)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start + l->planes[i].offset,
                                                      .hi = m->dynamic_start + l->planes[i].offset + l->planes[i].bytes,
                                                      .plane = (int)i};
@@ -376,11 +378,12 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     if (ok) {
         start = now();
         ok = run_passes(m, blocks, threads, saved, &t->warp_instructions, e);
-        ok = ok && (!exhausted(m) || fail(e,
-                                   "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
-                                   "larger one needs `steps` in its launch file",
-                                   (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
-                                   (unsigned long long)m->budget));
+        ok = ok &&
+             (!exhausted(m) || fail(e,
+                                    "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
+                                    "larger one needs `steps` in its launch file",
+                                    (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
+                                    (unsigned long long)m->budget));
     }
     if (ok) {
         t->seconds = now() - start;
@@ -440,10 +443,15 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     *t = (struct trace){0};
     if (!launch_check(l, e))
         return false;
+    char *excess = launch_excess(l);
     const struct isa *isa = isa_choose(e);
     struct program *p = isa ? decode(l, isa, e) : NULL;
-    if (!p)
-        return false;
+    if (p && excess)
+        launch_refused(l, t);
+    if (!p || excess) {
+        free(excess), program_free(p);
+        return p;
+    }
     struct machine *m = must_calloc(1, sizeof *m);
     m->launch = l;
     m->program = p;
@@ -465,7 +473,7 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
                           l->grid[1], l->grid[2], (unsigned long long)most_blocks);
     ok = ok && open_regions(m, t, e) && run_launch(m, (int)threads, t, e);
     if (ok) {
-        t->has_coverage = true;
+        t->has_coverage = watches(m, WATCH_STORES);
         fill_sites(t, l->module, p->entry);
         finish_coverage(t, l);
     } else {
