@@ -158,6 +158,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .shape = &shape,
         .threads = threads,
         .options = o->judging.launch,
+        .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
         note_sums("gate", c->id, &operands.sums);
@@ -166,7 +167,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    char *again = judging_again(&o->judging);
+    char *again = judging_again(&o->judging, out);
     out->rerun = o->plant != NULL
                      ? must_format("%s gate%s --plant %s %s", command_again(g->root), again, o->plant, c->id)
                      : must_format("%s gate%s %s", command_again(g->root), again, c->id);

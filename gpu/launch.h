@@ -54,6 +54,10 @@ struct schedule {
     bool async_early; /* cp.async lands when it is issued; else when it is waited for */
 };
 
+/* "in-order", "reversed", "random:SEED": as --schedule takes it. */
+#define SCHEDULE_NAME 32
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]);
+
 struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
@@ -98,6 +102,7 @@ enum event_kind {
     EVENT_BENIGN_RACE,   /* the same, both stores, of the same value: named, not a fault */
     EVENT_ASYNC_PENDING, /* bytes of a cp.async that its thread has not waited for are read or written */
     EVENT_ASYNC_EXIT,    /* a thread exits with copies in flight */
+    EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
     EVENT_KINDS,

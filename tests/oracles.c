@@ -77,7 +77,8 @@ static void clean(void) {
                                  .expected = expected,
                                  .poison = POISON,
                                  .complete = true,
-                                 .result = SIZE_MAX};
+                                 .result = SIZE_MAX,
+                                 .schedule = "in-order"};
 }
 
 /* Expects exactly one finding of that verdict whose summary or lines hold the text. */

@@ -46,7 +46,7 @@ static void block_place(const struct machine *m, uint64_t block, uint32_t id[3])
 }
 
 static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                  const uint8_t *value) {
+                  const uint8_t *value, size_t size) {
     static const enum event_kind kinds[RACE_KINDS] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
     struct block *b = w->block;
     struct machine *m = b->machine;
@@ -56,20 +56,20 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .block = (uint32_t)b->number,
                             .index = ++m->global_places,
                             .warp = (uint8_t)w->number,
-                            .width = x->bytes};
+                            .width = (uint8_t)size};
     me.flags =
         (uint8_t)((value ? RACE_STORE | RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) | (x->nc ? RACE_NC : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};
-    for (size_t word = offset / 4; word <= (offset + x->bytes - 1) / 4; ++word) {
+    for (size_t word = offset / 4; word <= (offset + size - 1) / 4; ++word) {
         unsigned bytes = 0;
         uint8_t part[4] = {0};
         bool before[RACE_KINDS];
         if (!g->suspects[word])
             continue;
         for (unsigned i = 0; i < 4; ++i)
-            if (4 * word + i >= offset && 4 * word + i < offset + x->bytes) {
+            if (4 * word + i >= offset && 4 * word + i < offset + size) {
                 bytes |= 1u << i;
                 part[i] = value ? value[4 * word + i - offset] : 0;
             }
@@ -92,7 +92,7 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                           .plane = -1,
                           .other_plane = -1,
                           .offset = (int64_t)where[k],
-                          .bytes = x->bytes,
+                          .bytes = size,
                           .other = {.present = true,
                                     .store = f->store,
                                     .warp = f->warp,
@@ -105,22 +105,41 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
 }
 
 void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                   const uint8_t *value) {
+                   const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
     const struct access *x = &m->program->accesses[r->c];
     const unsigned seen = seen_of(x, value);
     const uint32_t block = (uint32_t)w->block->number + 1;
     const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
-    for (size_t k = offset / 4; k <= (offset + x->bytes - 1) / 4; ++k)
+    for (size_t k = offset / 4; k <= (offset + bytes - 1) / 4; ++k)
         note(&g->traffic[k], block, thread, seen);
     if (x->strong)
         leave_open(m, OPEN_STRONG);
     if (!m->exact)
         return;
     if (g->suspects)
-        judge(w, r, lane, g, offset, value);
+        judge(w, r, lane, g, offset, value, bytes);
     if (x->strong)
         race_strong(m->global, w->number, ++m->global_places, x->order);
+}
+
+/* Reductions that commute and give nothing back are no loads: blocks do not meet in them. */
+void hazard_atomic(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                   unsigned reduced) {
+    struct machine *m = w->block->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    const uint32_t block = (uint32_t)w->block->number + 1;
+    const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
+    for (size_t k = offset / 4; k <= (offset + x->bytes - 1) / 4; ++k) {
+        note(&g->traffic[k], block, thread, SEEN_STRONG_STORE | (reduced ? 0 : SEEN_STRONG_LOAD));
+        g->traffic[k].reduced |= (uint16_t)reduced;
+    }
+    leave_open(m, OPEN_STRONG);
+    if (!m->exact)
+        return;
+    if (g->suspects)
+        judge(w, r, lane, g, offset, NULL, x->bytes);
+    race_strong(m->global, w->number, ++m->global_places, x->order);
 }
 
 bool hazard_blocks_met(const struct machine *m) {
@@ -128,7 +147,8 @@ bool hazard_blocks_met(const struct machine *m) {
         const struct region *g = &m->regions[i];
         for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
             const struct traffic *t = &g->traffic[k];
-            if (t->seen & SEEN_LOADS && t->seen & SEEN_STORES && t->low != t->high)
+            const bool mixed = t->reduced && (t->seen & SEEN_STORE || t->reduced & (t->reduced - 1));
+            if (t->low != t->high && (mixed || (t->seen & SEEN_LOADS && t->seen & SEEN_STORES)))
                 return true;
         }
     }

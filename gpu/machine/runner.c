@@ -1,17 +1,20 @@
 /* runner_machine: a launch on the PTX machine.
  *
  * Blocks run in parallel, each on one CPU thread, and nothing in the result depends on how they are spread: coverage
- * and events merge by block number, and of two blocks that store to one byte the higher one wins, as if the blocks had
- * run in order. What a block reads of another block's stores in the same launch is open on hardware; here the launch is
- * then run once more, one block after the other.
+ * and events merge by the blocks' places in the order of the schedule (their numbers, when it is in order), and of two
+ * blocks that store to one byte the later one wins, as if the blocks had run in that order. What a block reads of
+ * another block's stores in the same launch is open on hardware; here the launch is then run once more, one block after
+ * the other.
  *
  * A trap, or a block past its step budget, ends the grid: blocks above the lowest one that did so do not count. Which
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
 #include "../census.h"
+#include "async.h"
 #include "hazard.h"
 #include "isa.h"
+#include "schedule.h"
 #include "watch.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -217,6 +220,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
 
 static void block_close(struct block *b) {
     watch_close(b);
+    async_close(b);
     free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
 }
@@ -243,17 +247,21 @@ static void fill_special(const struct warp *w, const struct block *b, enum speci
 }
 
 /* Everything a block can see is as at the start of any other one, so that its run depends on its number alone. */
-static void block_start(struct block *b, uint64_t number) {
+static void block_start(struct block *b, uint64_t place) {
     const struct machine *m = b->machine;
+    const uint64_t number = block_at(m, place);
     const struct program *p = m->program;
     const uint32_t *grid = m->launch->grid;
     b->number = number;
+    b->place = place;
+    b->draws = random_open(m->launch->options.schedule.seed, (uint32_t)number);
     b->id[0] = (uint32_t)(number % grid[0]);
     b->id[1] = (uint32_t)(number / grid[0] % grid[1]);
     b->id[2] = (uint32_t)(number / grid[0] / grid[1]);
     b->steps = 0;
     b->event_order = 0;
     b->stopped = b->ends_grid = false;
+    async_start(b);
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0xff, b->poison + SHARED_POISON);
     for (size_t i = 0; i < p->access_count; ++i) /* what a site knows of global memory holds for every block */
@@ -273,9 +281,9 @@ static void block_start(struct block *b, uint64_t number) {
     }
 }
 
-static void lower_stop(struct machine *m, uint64_t block) {
+static void lower_stop(struct machine *m, uint64_t place) {
     uint64_t now = atomic_load(&m->stop_after);
-    while (block < now && !atomic_compare_exchange_weak(&m->stop_after, &now, block)) {
+    while (place < now && !atomic_compare_exchange_weak(&m->stop_after, &now, place)) {
     }
 }
 
@@ -284,7 +292,7 @@ static bool exhausted(const struct machine *m) {
     return atomic_load_explicit(&m->spent, memory_order_relaxed) / LAUNCH_TOTAL_BLOCKS > m->budget;
 }
 
-/* Runs blocks 0 .. count-1; *steps and the blocks' events and macs add up. */
+/* Runs the first `count` blocks; *steps and the blocks' events and macs add up. */
 static void run_blocks(struct machine *m, struct block *blocks, int threads, uint64_t count, uint64_t *steps) {
     uint64_t total = 0;
     atomic_store(&m->stop_after, UINT64_MAX);
@@ -427,14 +435,15 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
     }
 }
 
-/* Block numbers in the cells are one too high while the machine runs. */
-static void finish_coverage(struct trace *t, const struct launch *l) {
+/* While the machine runs, cells hold 1 + the blocks' places. */
+static void finish_coverage(struct trace *t, const struct machine *m) {
+    const struct launch *l = m->launch;
     for (size_t i = 0; i < t->buffer_count; ++i) {
         struct buffer_coverage *c = &t->coverage[i];
         for (size_t k = 0; c->cells && k < l->buffers[i].bytes / l->buffers[i].cell_bytes; ++k)
             if (c->cells[k].first.block) {
-                --c->cells[k].first.block;
-                --c->cells[k].last.block;
+                c->cells[k].first.block = block_at(m, c->cells[k].first.block - 1);
+                c->cells[k].last.block = block_at(m, c->cells[k].last.block - 1);
             }
     }
 }
@@ -466,6 +475,8 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     threads = threads > MOST_THREADS ? MOST_THREADS : threads;
     threads = threads > m->blocks ? m->blocks : threads;
     m->parallel = threads > 1;
+    if (few)
+        order_blocks(m);
     for (int i = 0; i < STORE_LOCKS; ++i)
         atomic_flag_clear(&m->locks[i]);
     open_ranges(m);
@@ -475,7 +486,7 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     if (ok) {
         t->has_coverage = watches(m, WATCH_STORES);
         fill_sites(t, l->module, p->entry);
-        finish_coverage(t, l);
+        finish_coverage(t, m);
     } else {
         trace_free(t);
     }

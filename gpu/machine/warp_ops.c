@@ -224,6 +224,17 @@ static void redux(struct warp *w, const struct part *parts, unsigned count) {
     scatter_one(w, parts, count, sum);
 }
 
+/* elect.sync: the lowest member, as an H200 elects; b = member mask, c = predicate. */
+static void elect(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count);
+    if (!lanes)
+        return;
+    const uint32_t leader = (uint32_t)__builtin_ctz(lanes);
+    scatter_one(w, parts, count, leader);
+    for (unsigned i = 0; i < count; ++i)
+        set_pred(w, parts[i].r->c, 1u << leader, parts[i].mask);
+}
+
 /* bar.warp.sync: a = member mask. The members are together when it runs (execute.c); it orders their memory accesses.
  */
 static void warp_sync(struct warp *w, const struct part *parts, unsigned count) {
@@ -244,6 +255,8 @@ void run_together(struct warp *w, const struct part *parts, unsigned count) {
         match(w, parts, count);
     else if (run == op_redux)
         redux(w, parts, count);
+    else if (run == op_elect)
+        elect(w, parts, count);
     else
         warp_sync(w, parts, count);
 }
@@ -258,6 +271,7 @@ ALONE(op_vote, vote)
 ALONE(op_ballot, ballot)
 ALONE(op_match, match)
 ALONE(op_redux, redux)
+ALONE(op_elect, elect)
 ALONE(op_warp_sync, warp_sync)
 
 /* dst = a op b for predicates; imm = 0 and, 1 or, 2 xor, 3 copy of a; a and b may be GUARD_NEGATED. */
@@ -281,4 +295,19 @@ void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
 /* Prefetches. */
 void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
+}
+
+/* %clock and the like: steps of the block. Records of a straight run are counted at its end, so those since its start
+ * are added here. */
+void op_clock(struct warp *w, const struct record *r, uint32_t mask) {
+    const struct block *b = w->block;
+    const struct program *p = b->machine->program;
+    const uint64_t now = b->steps + p->weight[r - p->records] - p->weight[w->pc];
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        if (r->imm & CLOCK_WIDE)
+            reg64(w, r->dst)[i] = now;
+        else
+            reg32(w, r->dst)[i] = (uint32_t)(r->imm & CLOCK_HIGH ? now >> 32 : now);
+    }
 }

@@ -1,5 +1,6 @@
 /* Who is told of what: the watchers of shared and global memory, each in files of its own. */
 #include "watch.h"
+#include "async.h"
 #include "hazard.h"
 #include "valid.h"
 
@@ -25,7 +26,7 @@ void watch_barrier(struct block *b, bool all) {
 }
 
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
-    (void)w, (void)r, (void)lanes;
+    async_exit(w, r, lanes);
 }
 
 void watch_end(struct block *b) {
