@@ -78,6 +78,7 @@ struct opcode {
     decode_function *decode;
 };
 extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_warp[]; /* end: NULL */
+extern const struct opcode opcodes_tensor[];
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 
