@@ -74,7 +74,7 @@ static struct ptx_module *run_case(const struct hazard_case *c, int threads, con
         {.name = "io", .role = BUFFER_INOUT, .bytes = sizeof io, .cell_bytes = 4, .data = (uint8_t *)io},
         {.name = "in", .role = BUFFER_IN, .bytes = sizeof in, .cell_bytes = 4, .data = (uint8_t *)in}};
     const struct machine_test test = {.module_level = c->module_level, .body = c->body, .buffers = b, .buffer_count = 2,
-                                      .grid = {c->blocks}, .block = {c->threads}, .threads = threads, .isa = isa, .unwatched = unwatched};
+                                      .grid = {c->blocks}, .block = {c->threads}, .threads = threads, .isa = isa, .options = {.unwatched = unwatched}};
     return machine_must(&test, t);
 }
 

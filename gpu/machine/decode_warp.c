@@ -32,45 +32,60 @@ static bool decode_barrier(struct decoder *d) {
         emit(d, op_warp_sync, BLEND_NONE, 0, members, 0, 0, 0)->gather = GATHER_MEMBERS_A;
         return true;
     }
+    if (has(d, "cluster"))
+        return refuse(d, "barriers of a cluster are not run");
     has(d, "cta");
-    const bool aligned = old || has(d, "aligned");
-    const bool arrive = has(d, "arrive");
-    if (!arrive && !has(d, "sync"))
+    const bool aligned = has(d, "aligned") || old;
+    const bool arrive = has(d, "arrive"), red = !arrive && has(d, "red");
+    int kind = 0;
+    if (red) {
+        static const char *const kinds[] = {"popc", "and", "or"};
+        kind = one_of(d, kinds, 3);
+        if (kind < 0 || !has(d, kind ? "pred" : "u32"))
+            return refuse(d, NULL);
+    } else if (!arrive && !has(d, "sync")) {
         return refuse(d, NULL);
-    if (!all_taken(d) || !operand_total(d, arrive ? 2 : 1, 2))
+    }
+    /* .red: result, barrier, {threads,} predicate */
+    const size_t at = red, count = d->in->operand_count - 2 * at;
+    if (!all_taken(d) || !operand_total(d, (arrive ? 2 : 1) + 2 * at, 2 + 2 * at))
         return false;
-    uint32_t id, threads = 0;
-    const struct ptx_operand *o = d->in->operands;
+    uint32_t id, threads = 0, pred = 0, dst = 0;
+    const struct ptx_operand *o = d->in->operands + at;
     if (o[0].kind == PTX_OP_INTEGER && o[0].bits > 15)
         return refuse(d, "barriers are numbered 0 to 15");
-    if (d->in->operand_count == 2 && o[1].kind == PTX_OP_INTEGER &&
-        (o[1].bits % LANES || !o[1].bits || o[1].bits > 1024))
+    if (count == 2 && o[1].kind == PTX_OP_INTEGER && (o[1].bits % LANES || !o[1].bits || o[1].bits > 1024))
         return refuse(d, "a thread count is a multiple of 32, at most 1024");
-    if (!source_number(d, 0, 32, &id) || (d->in->operand_count == 2 && !source_number(d, 1, 32, &threads)))
+    if (!source(d, &o[0], 32, &id) || (count == 2 && !source(d, &o[1], 32, &threads)))
+        return false;
+    if (red && (!pred_source(d, &o[count], &pred) ||
+                !(kind ? pred_destination(d, &d->in->operands[0], &dst) : destination_number(d, 0, 32, &dst))))
         return false;
     struct record *r =
-        emit(d, NULL, BLEND_NONE, 0, id, threads, 0, (arrive ? BARRIER_ARRIVE : 0) | (aligned ? BARRIER_ALIGNED : 0));
+        emit(d, NULL, BLEND_NONE, dst, id, threads, pred,
+             (arrive ? BARRIER_ARRIVE : 0) | (aligned ? BARRIER_ALIGNED : 0) | (red ? BARRIER_POPC << kind : 0));
     r->control = CONTROL_BARRIER;
     r->gather = GATHER_LIVE;
     return true;
 }
 
 static bool decode_fence(struct decoder *d) {
+    if (!take_fence(d))
+        return false;
     emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, 0);
     return true;
 }
 
-/* Prefetches: nothing is to be done. */
-static bool decode_nothing(struct decoder *d) {
-    emit(d, op_nothing, BLEND_NONE, 0, 0, 0, 0, 0);
-    return true;
-}
+static const char no_sync[] = "without .sync it ends with sm_60: the machine runs sm_80 and later";
 
 static bool decode_shfl(struct decoder *d) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
+    const bool sync = has(d, "sync");
     const int mode = one_of(d, modes, 4);
     uint32_t dst, s[4];
-    if (!has(d, "sync") || mode < 0 || !has(d, "b32"))
+    if (!sync)
+        return refuse(d, no_sync);
+    if (mode < 0 || !has(d, "b32"))
         return refuse(d, NULL);
     if (!all_taken(d) || !operand_total(d, 5, 5) || !destination_number(d, 0, 32, &dst))
         return false;
@@ -90,9 +105,12 @@ static bool decode_shfl(struct decoder *d) {
 
 static bool decode_vote(struct decoder *d) {
     static const char *const modes[] = {"all", "any", "uni", "ballot"};
+    const bool sync = has(d, "sync");
     const int mode = one_of(d, modes, 4);
     uint32_t dst, pred, members;
-    if (!has(d, "sync") || mode < 0 || !has(d, mode == 3 ? "b32" : "pred"))
+    if (!sync)
+        return refuse(d, no_sync);
+    if (mode < 0 || !has(d, mode == 3 ? "b32" : "pred"))
         return refuse(d, NULL);
     if (!all_taken(d) || !operand_total(d, 3, 3) || !pred_source(d, &d->in->operands[1], &pred) ||
         !source_number(d, 2, 32, &members))
@@ -100,6 +118,21 @@ static bool decode_vote(struct decoder *d) {
     if (mode == 3 ? !destination_number(d, 0, 32, &dst) : !pred_destination(d, &d->in->operands[0], &dst))
         return false;
     emit(d, mode == 3 ? op_ballot : op_vote, BLEND_NONE, dst, pred, members, 0, mode)->gather = GATHER_MEMBERS_B;
+    return true;
+}
+
+/* elect.sync d|p, members: p holds in one lane, whose number is d. */
+static bool decode_elect(struct decoder *d) {
+    uint32_t dst, members;
+    if (!has(d, "sync"))
+        return refuse(d, NULL);
+    if (!all_taken(d) || !operand_total(d, 2, 2) || !destination_number(d, 0, 32, &dst) ||
+        !source_number(d, 1, 32, &members))
+        return false;
+    const int second = d->in->operands[0].second;
+    if (second < 0)
+        return refuse(d, "elect.sync has a predicate");
+    emit(d, op_elect, BLEND_NONE, dst, 0, members, d->slot[second], 0)->gather = GATHER_MEMBERS_B;
     return true;
 }
 
@@ -202,10 +235,9 @@ const struct opcode opcodes_warp[] = {
     {"bra", decode_bra},           {"ret", decode_exit},
     {"exit", decode_exit},         {"trap", decode_exit},
     {"bar", decode_barrier},       {"barrier", decode_barrier},
-    {"membar", decode_fence},    {"fence", decode_fence},
-    {"prefetch", decode_nothing},  {"prefetchu", decode_nothing},
-    {"nanosleep", decode_nothing}, {"shfl", decode_shfl},
-    {"vote", decode_vote},         {"activemask", decode_activemask},
+    {"membar", decode_fence},      {"fence", decode_fence},
+    {"shfl", decode_shfl},         {"vote", decode_vote},
+    {"elect", decode_elect},       {"activemask", decode_activemask},
     {"match", decode_match},       {"redux", decode_redux},
     {"mma", decode_mma},           {NULL, NULL},
 };

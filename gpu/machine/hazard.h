@@ -69,7 +69,7 @@ void hazard_land(struct hazards *h);
 
 /* hazard_global.c: one lane's access of a writable region, under its lock; value: of a store, else NULL. */
 void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                   const uint8_t *value);
+                   size_t bytes, const uint8_t *value);
 /* A block of the exact pass begins, and ends. */
 void hazard_global_start(struct block *b);
 void hazard_global_end(struct block *b);

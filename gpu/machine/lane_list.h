@@ -279,6 +279,8 @@ LANE1(bf16_f32, u32, u16, (uint32_t)a << 16)
 LANE1(f32_bf16, u16, u32, brain_nearest(a))
 /* clang-format on */
 
+#include "lane_rare.h"
+
 #undef LANE1
 #undef LANE2
 #undef LANE3

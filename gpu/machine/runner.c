@@ -1,16 +1,20 @@
 /* runner_machine: a launch on the PTX machine.
  *
  * Blocks run in parallel, each on one CPU thread, and nothing in the result depends on how they are spread: coverage
- * and events merge by block number, and of two blocks that store to one byte the higher one wins, as if the blocks had
- * run in order. What a block reads of another block's stores in the same launch is open on hardware; here the launch is
- * then run once more, one block after the other.
+ * and events merge by the blocks' places in the order of the schedule (their numbers, when it is in order), and of two
+ * blocks that store to one byte the later one wins, as if the blocks had run in that order. What a block reads of
+ * another block's stores in the same launch is open on hardware; here the launch is then run once more, one block after
+ * the other.
  *
  * A trap, or a block past its step budget, ends the grid: blocks above the lowest one that did so do not count. Which
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
+#include "../census.h"
+#include "async.h"
 #include "hazard.h"
 #include "isa.h"
+#include "schedule.h"
 #include "watch.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -76,8 +80,9 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .data = b->data,
                              .writable = b->role != BUFFER_IN,
                              .buffer = (int)i,
-                             .cell_bytes = b->cell_bytes};
-        if (!open_region(g, &t->coverage[i], noted, m->strong, e, b->name ? b->name : ""))
+                             .cell_bytes = b->cell_bytes,
+                             .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
+        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e, b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -159,15 +164,16 @@ static void open_ranges(struct machine *m) {
     }
     m->shared_bytes = m->dynamic_start + l->shared_bytes;
     m->ranges = must_calloc(l->plane_count + 2, sizeof *m->ranges);
-    if (!l->plane_count && m->dynamic_start == m->static_bytes) { /* no gap: one array */
+    m->planes = l->plane_count && watches(m, WATCH_PLANES);
+    if (!m->planes && m->dynamic_start == m->static_bytes) { /* no gap: one array */
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->shared_bytes, .plane = -1};
         return;
     }
     if (m->static_bytes)
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->static_bytes, .plane = -1};
-    if (!l->plane_count)
+    if (!m->planes)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start, .hi = m->shared_bytes, .plane = -1};
-    for (size_t i = 0; i < l->plane_count; ++i)
+    for (size_t i = 0; m->planes && i < l->plane_count; ++i)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start + l->planes[i].offset,
                                                      .hi = m->dynamic_start + l->planes[i].offset + l->planes[i].bytes,
                                                      .plane = (int)i};
@@ -193,6 +199,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
     b->sites = calloc(p->access_count + 1, sizeof *b->sites);
     b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
     b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
+    b->counts = m->launch->options.census ? must_calloc(p->entry->instruction_count + 1, sizeof *b->counts) : NULL;
     events_open(&b->events, p->entry->instruction_count + 1);
     if (!b->warps || !b->sites || !b->shared || !b->memory)
         return fail(e, "no memory for the registers of a block (%zu bytes)",
@@ -215,7 +222,8 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
 
 static void block_close(struct block *b) {
     watch_close(b);
-    free(b->warps), free(b->sites), free(b->shared), free(b->memory);
+    async_close(b);
+    free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
 }
 
@@ -241,17 +249,21 @@ static void fill_special(const struct warp *w, const struct block *b, enum speci
 }
 
 /* Everything a block can see is as at the start of any other one, so that its run depends on its number alone. */
-static void block_start(struct block *b, uint64_t number) {
+static void block_start(struct block *b, uint64_t place) {
     const struct machine *m = b->machine;
+    const uint64_t number = block_at(m, place);
     const struct program *p = m->program;
     const uint32_t *grid = m->launch->grid;
     b->number = number;
+    b->place = place;
+    b->draws = random_open(m->launch->options.schedule.seed, (uint32_t)number);
     b->id[0] = (uint32_t)(number % grid[0]);
     b->id[1] = (uint32_t)(number / grid[0] % grid[1]);
     b->id[2] = (uint32_t)(number / grid[0] / grid[1]);
     b->steps = 0;
     b->event_order = 0;
     b->stopped = b->ends_grid = false;
+    async_start(b);
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0xff, b->poison + SHARED_POISON);
     for (size_t i = 0; i < p->access_count; ++i) /* what a site knows of global memory holds for every block */
@@ -271,9 +283,9 @@ static void block_start(struct block *b, uint64_t number) {
     }
 }
 
-static void lower_stop(struct machine *m, uint64_t block) {
+static void lower_stop(struct machine *m, uint64_t place) {
     uint64_t now = atomic_load(&m->stop_after);
-    while (block < now && !atomic_compare_exchange_weak(&m->stop_after, &now, block)) {
+    while (place < now && !atomic_compare_exchange_weak(&m->stop_after, &now, place)) {
     }
 }
 
@@ -282,7 +294,7 @@ static bool exhausted(const struct machine *m) {
     return atomic_load_explicit(&m->spent, memory_order_relaxed) / LAUNCH_TOTAL_BLOCKS > m->budget;
 }
 
-/* Runs blocks 0 .. count-1; *steps and the blocks' events and macs add up. */
+/* Runs the first `count` blocks; *steps and the blocks' events and macs add up. */
 static void run_blocks(struct machine *m, struct block *blocks, int threads, uint64_t count, uint64_t *steps) {
     uint64_t total = 0;
     atomic_store(&m->stop_after, UINT64_MAX);
@@ -319,6 +331,8 @@ static void start_over(struct machine *m, struct block *blocks, int threads, uin
         events_close(&blocks[i].events);
         events_open(&blocks[i].events, m->program->entry->instruction_count + 1);
         blocks[i].macs = 0;
+        if (blocks[i].counts)
+            memset(blocks[i].counts, 0, (m->program->entry->instruction_count + 1) * sizeof *blocks[i].counts);
     }
 }
 
@@ -349,6 +363,20 @@ static bool run_passes(struct machine *m, struct block *blocks, int threads, uin
     return !e->text[0];
 }
 
+static void add_counts(struct trace *t, const struct site_count *from, size_t sites) {
+    if (!from)
+        return;
+    t->counts = t->counts ? t->counts : must_calloc(sites + 1, sizeof *t->counts);
+    for (size_t i = 0; i < sites; ++i) {
+        struct site_count *to = &t->counts[i];
+        to->executed += from[i].executed;
+        to->requests += from[i].requests;
+        to->wavefronts += from[i].wavefronts;
+        to->conflicts += from[i].conflicts;
+        to->sectors += from[i].sectors;
+    }
+}
+
 static bool run_launch(struct machine *m, int threads, struct trace *t, struct error *e) {
     struct block *blocks = must_calloc((size_t)threads, sizeof *blocks);
     uint8_t **saved = save_regions(m, e);
@@ -373,6 +401,7 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
+            add_counts(t, blocks[i].counts, m->program->entry->instruction_count);
         }
         t->events = events_sorted(&all);
         t->event_count = all.count;
@@ -402,18 +431,20 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
                                           .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
                                           .inlined_line = in->inlined_line,
                                           .ptx_line = in->ptx_line,
-                                          .text = in->text};
+                                          .text = in->text,
+                                          .instruction_class = census_class(in)};
     }
 }
 
-/* Block numbers in the cells are one too high while the machine runs. */
-static void finish_coverage(struct trace *t, const struct launch *l) {
+/* While the machine runs, cells hold 1 + the blocks' places. */
+static void finish_coverage(struct trace *t, const struct machine *m) {
+    const struct launch *l = m->launch;
     for (size_t i = 0; i < t->buffer_count; ++i) {
         struct buffer_coverage *c = &t->coverage[i];
         for (size_t k = 0; c->cells && k < l->buffers[i].bytes / l->buffers[i].cell_bytes; ++k)
             if (c->cells[k].first.block) {
-                --c->cells[k].first.block;
-                --c->cells[k].last.block;
+                c->cells[k].first.block = block_at(m, c->cells[k].first.block - 1);
+                c->cells[k].last.block = block_at(m, c->cells[k].last.block - 1);
             }
     }
 }
@@ -422,10 +453,15 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     *t = (struct trace){0};
     if (!launch_check(l, e))
         return false;
+    char *excess = launch_excess(l);
     const struct isa *isa = isa_choose(e);
     struct program *p = isa ? decode(l, isa, e) : NULL;
-    if (!p)
-        return false;
+    if (p && excess)
+        launch_refused(l, t);
+    if (!p || excess) {
+        free(excess), program_free(p);
+        return p;
+    }
     struct machine *m = must_calloc(1, sizeof *m);
     m->launch = l;
     m->program = p;
@@ -440,6 +476,8 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     threads = threads > MOST_THREADS ? MOST_THREADS : threads;
     threads = threads > m->blocks ? m->blocks : threads;
     m->parallel = threads > 1;
+    if (few)
+        order_blocks(m);
     for (int i = 0; i < STORE_LOCKS; ++i)
         atomic_flag_clear(&m->locks[i]);
     for (size_t i = 0; i < p->access_count; ++i)
@@ -449,9 +487,9 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
                           l->grid[1], l->grid[2], (unsigned long long)most_blocks);
     ok = ok && open_regions(m, t, e) && run_launch(m, (int)threads, t, e);
     if (ok) {
-        t->has_coverage = true;
+        t->has_coverage = watches(m, WATCH_STORES);
         fill_sites(t, l->module, p->entry);
-        finish_coverage(t, l);
+        finish_coverage(t, m);
     } else {
         trace_free(t);
     }

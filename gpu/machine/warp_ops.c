@@ -73,12 +73,20 @@ static void scatter_one(struct warp *w, const struct part *parts, unsigned count
     scatter_words(w, parts, count, all);
 }
 
+/* These lanes read a lane that is not there: exited, in another branch, past the end of the block, or no member. */
+static void report_absent(struct warp *w, const struct part *parts, unsigned count, uint32_t lanes) {
+    const struct event v = {.kind = EVENT_ABSENT_LANE, .buffer = -1, .plane = -1, .other_plane = -1};
+    for (unsigned i = 0; i < count; ++i)
+        for (uint32_t left = lanes & parts[i].mask; left; left &= left - 1)
+            event_at(w, parts[i].r, (unsigned)__builtin_ctz(left), v);
+}
+
 /* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, and the
  * predicate that says whether the source lane was in range (or UINT32_MAX). A lane that is out of range reads itself.
  */
 static void shfl(struct warp *w, const struct part *parts, unsigned count) {
-    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0;
-    members(w, parts, count);
+    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0;
+    const uint32_t here = all_lanes(parts, count), taking_part = members(w, parts, count);
     gather_words(w, parts, count, OPERAND_A, a);
     gather_words(w, parts, count, OPERAND_B, b);
     gather_words(w, parts, count, OPERAND_C, c);
@@ -106,8 +114,11 @@ static void shfl(struct warp *w, const struct part *parts, unsigned count) {
         }
         out[lane] = a[ok ? from : lane];
         in_range |= (uint32_t)ok << lane;
+        absent |= (uint32_t)(ok && !(taking_part >> from & 1)) << lane;
     }
     scatter_words(w, parts, count, out);
+    if (absent & here)
+        report_absent(w, parts, count, absent & here);
     for (unsigned i = 0; i < count; ++i) {
         const uint32_t pred = w->wide[parts[i].r->wide + 1];
         if (pred != UINT32_MAX)
@@ -202,6 +213,17 @@ static void redux(struct warp *w, const struct part *parts, unsigned count) {
     scatter_one(w, parts, count, sum);
 }
 
+/* elect.sync: the lowest member, as an H200 elects; b = member mask, c = predicate. */
+static void elect(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count);
+    if (!lanes)
+        return;
+    const uint32_t leader = (uint32_t)__builtin_ctz(lanes);
+    scatter_one(w, parts, count, leader);
+    for (unsigned i = 0; i < count; ++i)
+        set_pred(w, parts[i].r->c, 1u << leader, parts[i].mask);
+}
+
 /* bar.warp.sync: a = member mask. The members are together when it runs (execute.c); it orders their memory accesses.
  */
 static void warp_sync(struct warp *w, const struct part *parts, unsigned count) {
@@ -222,6 +244,8 @@ void run_together(struct warp *w, const struct part *parts, unsigned count) {
         match(w, parts, count);
     else if (run == op_redux)
         redux(w, parts, count);
+    else if (run == op_elect)
+        elect(w, parts, count);
     else
         warp_sync(w, parts, count);
 }
@@ -236,6 +260,7 @@ ALONE(op_vote, vote)
 ALONE(op_ballot, ballot)
 ALONE(op_match, match)
 ALONE(op_redux, redux)
+ALONE(op_elect, elect)
 ALONE(op_warp_sync, warp_sync)
 
 /* dst = a op b for predicates; imm = 0 and, 1 or, 2 xor, 3 copy of a; a and b may be GUARD_NEGATED. */
@@ -259,4 +284,19 @@ void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
 /* Prefetches. */
 void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
+}
+
+/* %clock and the like: steps of the block. Records of a straight run are counted at its end, so those since its start
+ * are added here. */
+void op_clock(struct warp *w, const struct record *r, uint32_t mask) {
+    const struct block *b = w->block;
+    const struct program *p = b->machine->program;
+    const uint64_t now = b->steps + p->weight[r - p->records] - p->weight[w->pc];
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        if (r->imm & CLOCK_WIDE)
+            reg64(w, r->dst)[i] = now;
+        else
+            reg32(w, r->dst)[i] = (uint32_t)(r->imm & CLOCK_HIGH ? now >> 32 : now);
+    }
 }
