@@ -105,18 +105,15 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
 }
 
 char *judging_again(const struct judging *j, const struct outcome *o) {
-    char name[SCHEDULE_NAME] = "";
-    if (j->schedules == SCHEDULES_ALL) {
-        strcpy(name, "all");
-    } else if (j->schedules == SCHEDULES_ONE) {
-        schedule_name(&j->launch.schedule, name);
-    } else {
-        strcpy(name, o->rerun_schedule);
-    }
+    char name[SCHEDULE_NAME];
+    schedule_name(&j->launch.schedule, name);
+    const char *schedule = j->schedules == SCHEDULES_ALL   ? "all"
+                           : j->schedules == SCHEDULES_ONE ? name
+                                                           : o->rerun_schedule;
     return must_format("%s%s%s%s%s%s%s", j->runner == &runner_device ? " --runner device" : "",
                        j->launch.arch != NULL ? " --arch " : "", j->launch.arch != NULL ? j->launch.arch->name : "",
                        j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "",
-                       name[0] != 0 ? " --schedule " : "", name);
+                       schedule[0] != 0 ? " --schedule " : "", schedule);
 }
 
 int judging_check(const char *command, const struct judging *j) {

@@ -13,8 +13,8 @@ struct judging {
     int threads;
     const struct runner *runner; /* NULL: the machine */
     struct launch_options launch;
-    const char *watches; /* as given, or NULL */
     enum trial_schedules schedules;
+    const char *watches; /* as given, or NULL */
 };
 
 /* Values of getopt_long for the shared options, and their rows of its table; `j` and `h` are short options as well. */
@@ -41,9 +41,8 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDG
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
 
-/* The options that decide how a launch is run, for the command that runs a case again: " --runner device --schedule
- * reversed", as they were given; the schedule, when none was, is the one that shows the findings. The caller frees it.
- */
+/* The options that decide how a launch is run, as they were given: " --runner device", for the command that runs it
+ * again; where no schedule was asked for, the one that shows the findings. The caller frees it. */
 char *judging_again(const struct judging *j, const struct outcome *o);
 
 /* Before anything runs: -1, or the exit code after a message when the JSON file cannot be written. */

@@ -77,9 +77,9 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         char *id = must_format("run/%s/s%" PRIu64, s->kernel, o->seed);
         t.id = id;
         trial_run(&t, &outcomes[*count]);
-        char *schedule = judging_again(&o->judging, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, options, schedule);
-        free(schedule);
+        char *how = judging_again(&o->judging, &outcomes[*count]);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, how, options);
+        free(how);
         free(id);
     }
     for (int k = 0; c != NULL && good && k < (s->operands_in_files ? 1 : DATA_REAL); ++k) {
@@ -111,9 +111,9 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
             trial_refuse(&t, &refusal, &outcomes[*count]);
         }
         char *class = s->operands_in_files ? must_strdup("") : must_format(" --data %s", data_class_names[k]);
-        char *schedule = judging_again(&o->judging, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, options, schedule);
-        free(schedule);
+        char *how = judging_again(&o->judging, &outcomes[*count]);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, how, options);
+        free(how);
         free(class);
         free(rows);
         free(id);
@@ -167,6 +167,7 @@ static int run(const char *path, struct options *o) {
                        open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
+                terminal_notes(stdout, &outcomes[i]);
             }
         }
         if (o->judging.stats) {

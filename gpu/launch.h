@@ -131,8 +131,8 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
-    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
+    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -159,6 +159,7 @@ struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
     uint32_t arrivals, syncs; /* barriers and bar.warp.sync that the last writer's warp had come to at that store */
     bool raced;               /* two threads of one block stored different bytes with no barrier between */
+    bool several;             /* more than one thread stored it */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */

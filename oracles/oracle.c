@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_parity,
-    oracle_schedule, oracle_truth, oracle_census;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_hazard, oracle_uninit, oracle_coverage,
+    oracle_parity, oracle_schedule, oracle_truth, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch, &oracle_guard,    &oracle_sync,  &oracle_uninit, &oracle_coverage,
-    &oracle_parity, &oracle_schedule, &oracle_truth, &oracle_census, NULL,
+    &oracle_launch,   &oracle_guard,  &oracle_sync,     &oracle_hazard, &oracle_uninit,
+    &oracle_coverage, &oracle_parity, &oracle_schedule, &oracle_truth,  &oracle_census,
+    NULL,
 };
 
 void where_site(struct where *p, const struct trace *t, size_t instruction) {

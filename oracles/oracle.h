@@ -7,17 +7,17 @@
 #include "../ref/contract.h"
 #include "finding.h"
 
-struct expected_count { /* one of the launch file's `counts`, for this shape */
-    const char *name;
-    int64_t value;
-};
-
 /* The same launch, run once more in another order (gpu/launch.h). */
 struct schedule_run {
     char name[SCHEDULE_NAME];
     const struct launch *launch; /* its buffers hold what the kernel left in that run */
     const struct trace *trace;
     bool complete;
+};
+
+struct expected_count { /* one of the launch file's `counts`, for this shape */
+    const char *name;
+    int64_t value;
 };
 
 /* One launch that has run, with everything a judge may ask for. */
@@ -27,17 +27,17 @@ struct evidence {
     const struct contract *contract;          /* NULL: a foreign kernel */
     const struct contract_operands *operands; /* of the contract, else NULL */
     const uint8_t *const
-        *expected;                /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
-    uint32_t poison;              /* the word that fills OUT buffers before the launch */
-    bool complete;                /* the launch ran to its end: no trap, deadlock or exhausted budget */
-    size_t result;                /* the buffer of the contract's result, SIZE_MAX without one */
-    char schedule[SCHEDULE_NAME]; /* the order of this run */
-    const struct schedule_run *others; /* (other_count) the other orders that were run */
-    size_t other_count;
-    const uint8_t *recorded;             /* what a file says of that result too, NULL: there is none */
-    const struct census *census;         /* NULL: nothing was counted */
+        *expected;               /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
+    uint32_t poison;             /* the word that fills OUT buffers before the launch */
+    bool complete;               /* the launch ran to its end: no trap, deadlock or exhausted budget */
+    size_t result;               /* the buffer of the contract's result, SIZE_MAX without one */
+    const uint8_t *recorded;     /* what a file says of that result too, NULL: there is none */
+    const struct census *census; /* NULL: nothing was counted */
     const struct expected_count *counts; /* (count_count) */
     size_t count_count;
+    char schedule[SCHEDULE_NAME];        /* the order of this run */
+    const struct schedule_run *others;   /* (other_count) the other orders that were run */
+    size_t other_count;
 };
 
 enum ruling { /* what a judge did with the evidence */

@@ -182,7 +182,8 @@ static void judge_extra(const struct evidence *first, const struct schedule_run 
     struct findings findings = {0};
     for (size_t i = 0; oracles[i] != NULL; ++i) {
         const char *name = oracles[i]->name;
-        if (strcmp(name, "parity") != 0 && strcmp(name, "truth") != 0 && strcmp(name, "schedule") != 0) {
+        if (strcmp(name, "parity") != 0 && strcmp(name, "truth") != 0 && strcmp(name, "schedule") != 0 &&
+            strcmp(name, "census") != 0) {
             const size_t before = findings.count;
             oracles[i]->judge(&e, &findings);
             o->rulings[i] = findings.count > before && o->rulings[i] == RULING_CLEAN ? RULING_FOUND : o->rulings[i];
@@ -232,11 +233,11 @@ static bool judge(const struct trial *t, const struct bound *b, const struct tra
         .result = b->result,
         .poison = BIND_POISON,
         .complete = is_complete(trace),
+        .others = others,
+        .other_count = other_count,
         .census = counted ? &o->census : NULL,
         .counts = counts,
         .count_count = counts != NULL ? t->spec->count_count : 0,
-        .others = others,
-        .other_count = other_count,
     };
     schedule_name(&b->launch.options.schedule, e.schedule);
     for (size_t i = 0; oracles[i] != NULL; ++i) {
@@ -297,8 +298,8 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
         return false;
     }
     uint8_t *result = NULL;
-    const bool good =
-        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, runs, extra_count, o, e);
+    const bool good = (t->contract == NULL || evaluate(t, &result, e)) &&
+                      judge(t, b, trace, result, runs, extra_count, o, e);
     if (good) {
         audit(t, o);
         digest_outputs(&b->launch, o->digest);

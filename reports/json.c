@@ -97,6 +97,13 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
         fy_node_sequence_append(list, finding_node(d, &o->findings.items[i]));
     }
     json_add(d, m, "findings", list);
+    if (o->findings.note_count > 0) {
+        struct fy_node *notes = fy_node_create_sequence(d);
+        for (size_t i = 0; i < o->findings.note_count; ++i) {
+            fy_node_sequence_append(notes, json_string(d, o->findings.notes[i]));
+        }
+        json_add(d, m, "notes", notes);
+    }
     if (o->findings.count > 0) {
         json_add_string(d, m, "rerun", o->rerun);
     }

@@ -80,10 +80,7 @@ void hazard_land(struct hazards *h);
 /* hazard_global.c: one lane's access of bytes of a writable region, under its lock; value: of a store, else NULL. r is
  * one of the program's records. */
 void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                   const uint8_t *value, size_t bytes);
-/* The same for an atomic; reduced: a bit for its operation when the order of blocks cannot be seen in what it does. */
-void hazard_atomic(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                   unsigned reduced);
+                   size_t bytes, const uint8_t *value);
 /* A block of the exact pass begins, and ends. */
 void hazard_global_start(struct block *b);
 void hazard_global_end(struct block *b);

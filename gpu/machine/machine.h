@@ -98,6 +98,8 @@ struct access {           /* one load, store or ldmatrix of the entry */
     bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
     bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
     bool atomic;           /* atom, red: a load and a store in one */
+    uint16_t reduced;      /* a bit for the operation of an atomic when the order of such cannot be seen in what it does:
+                            * its result is not used, and it commutes; else 0 */
     uint8_t order;         /* of a strong access: enum access_order */
     bool nc;               /* ld.global.nc */
     bool valued;           /* a store of the registers at record.wide, one for each element */
@@ -138,7 +140,7 @@ struct traffic {
     uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
     uint16_t thread;    /* 1 + the one thread of the block, or MANY_THREADS */
     uint8_t seen;       /* enum seen */
-    uint16_t reduced;   /* a bit for each operation of atomics whose order among themselves cannot be seen */
+    uint16_t reduced;   /* struct access */
 };
 
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
@@ -150,6 +152,8 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
+    bool notes_stores;                /* in traffic; else coverage tells of them */
+    atomic_bool met;                  /* there is something in traffic */
     uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
@@ -190,6 +194,7 @@ struct machine { /* one run */
     uint64_t blocks, budget;
     uint64_t block_stride, block_shift; /* order of the blocks: schedule.h */
     bool parallel;
+    bool strong;            /* the program has accesses outside shared memory that are strong */
     bool exact;             /* this pass judges the accesses of suspect words of global memory; one CPU thread */
     struct races *global;   /* of that pass */
     uint32_t global_places; /* accesses and fences so far in it */
@@ -255,18 +260,18 @@ struct warp {
     bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
-    unsigned barrier;       /* waited for */
+    unsigned barrier;      /* waited for */
     uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
-    uint32_t syncs;         /* bar.warp.sync, and barriers waited for */
-    uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
-                             * entry counts its own arrivals */
+    uint32_t syncs;        /* bar.warp.sync, and barriers waited for */
+    uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
+                            * entry counts its own arrivals */
 };
 
 struct barrier {
-    uint32_t clock[LANES];  /* what is known once it opens: the greatest of the arriving warps' clocks */
-    uint32_t arrived;       /* threads, in whole warps */
-    uint32_t expected;      /* 0: every warp that has not exited */
-    uint32_t votes, yes;    /* .red: threads, and those whose predicate holds */
+    uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
+    uint32_t arrived;      /* threads, in whole warps */
+    uint32_t expected;     /* 0: every warp that has not exited */
+    uint32_t votes, yes;   /* .red: threads, and those whose predicate holds */
     uint32_t opened[LANES]; /* clock when it last opened */
 };
 

@@ -8,18 +8,11 @@
 #include "schedule.h"
 #include "spot.h"
 #include "valid.h"
-#include "watch.h"
 #include <string.h>
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-const struct range *range_at(const struct machine *m, int64_t address) {
-    for (size_t i = 0; i < m->range_count; ++i)
-        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
-            return &m->ranges[i];
-    return NULL;
-}
 
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
@@ -189,6 +182,7 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         struct cell_history *cells = g->coverage->cells;
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
+            h->several |= h->last.block && (h->last.block != me->block || h->last.thread != me->thread);
             h->raced |= differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
             if (!h->first.block || me->block < h->first.block)
                 h->first = *me;
@@ -218,34 +212,33 @@ atomic_flag *lock_spot(struct machine *m, const struct spot *spot) {
     return lock;
 }
 
-struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
-    return (struct cell_writer){
-        .block = w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
-}
-
 static inline void store_counted(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
                                  const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
-    const struct cell_writer writer_of_it = writer(w, r, lane), *me = &writer_of_it;
+    const struct cell_writer who = writer(w, r, lane), *me = &who;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
     if (lock)
         take(lock);
-    if (g->traffic)
-        hazard_global(w, r, lane, g, offset, value, bytes);
+    if (g->notes_stores || m->exact)
+        hazard_global(w, r, lane, g, offset, bytes, value);
     if (bytes != 4 || !store_first(w, g, offset, value, me))
         store_any(w, g, offset, value, bytes, me);
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
 
+struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
+    return (struct cell_writer){
+        .block = w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+}
+
 /* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
  * kept as those of plain stores are. */
-void note_atomic(struct warp *w, const struct record *r, unsigned lane, const struct spot *spot, size_t bytes,
-                 unsigned reduced) {
+void note_atomic(struct warp *w, const struct record *r, unsigned lane, const struct spot *spot, size_t bytes) {
+    const struct cell_writer who = writer(w, r, lane), *me = &who;
     struct region *g = spot->region;
-    const struct cell_writer writer_of_it = writer(w, r, lane), *me = &writer_of_it;
     if (g->traffic)
-        hazard_atomic(w, r, lane, g, spot->offset, reduced);
+        hazard_global(w, r, lane, g, spot->offset, bytes, NULL);
     for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
         if (me->block > g->winner[i])
             g->winner[i] = (uint32_t)me->block;
@@ -269,19 +262,25 @@ void note_atomic(struct warp *w, const struct record *r, unsigned lane, const st
 
 void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
                 struct spot spots[LANES]) {
-    const struct block *b = w->block;
+    struct block *b = w->block;
     const struct access *x = &b->machine->program->accesses[r->c];
     uint32_t at[LANES] = {0}, shared = 0;
+    uint8_t watched = 0; /* lanes may be in several ranges, of which the site knows one */
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         spots[lane] = find_spot(w, r, x, lane, addr[lane]);
         if (spots[lane].host && !spots[lane].region) {
             shared |= 1u << lane;
+            watched |= b->sites[r->c].watched;
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
+    if (shared && watched) {
+        const uint8_t own = b->sites[r->c].watched;
+        b->sites[r->c].watched = watched;
         watch_shared(w, r, shared, at);
+        b->sites[r->c].watched = own;
+    }
     if (x->strong && mask & ~shared)
         watch_strong(w, r);
 }
@@ -308,7 +307,7 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
-        hazard_global(w, r, lane, spot->region, spot->offset, NULL, x->bytes);
+        hazard_global(w, r, lane, spot->region, spot->offset, x->bytes, NULL);
         if (spot->region->watched_reads)
             valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
@@ -394,10 +393,10 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
 
 /* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
 void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
-    static const uint8_t word[4] = {0xad, 0xde, 0xa5, 0x7f};
-    uint8_t poison[UINT8_MAX];
-    for (size_t i = 0; i < sizeof poison; ++i)
-        poison[i] = word[i % sizeof word];
+    static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
+    uint8_t gone[128];
+    for (size_t i = 0; i < sizeof gone; ++i)
+        gone[i] = poison[i % sizeof poison];
     struct machine *m = w->block->machine;
     const struct access *x = &m->program->accesses[r->c];
     uint64_t addr[LANES];
@@ -406,18 +405,21 @@ void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     find_spots(w, r, mask, addr, spots);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
-        struct region *g = spots[lane].region;
-        const size_t offset = spots[lane].offset;
-        if (!spots[lane].host || !g)
-            continue;
-        atomic_flag *lock = lock_spot(m, &spots[lane]);
-        if (g->traffic)
-            hazard_global(w, r, lane, g, offset, poison, x->bytes);
-        memcpy(spots[lane].host, poison, x->bytes);
-        memset(g->winner + offset, 0, x->bytes * sizeof *g->winner);
-        if (g->coverage)
-            memset(g->coverage->stores + offset, 0, x->bytes);
-        unlock_spot(lock);
+        struct spot spot = spots[lane];
+        if (spot.region && spot.region->traffic) {
+            atomic_flag *lock = lock_spot(m, &spot);
+            hazard_global(w, r, lane, spot.region, spot.offset, x->bytes, gone);
+            unlock_spot(lock);
+        }
+        for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
+            struct region *g = spot.region;
+            atomic_flag *lock = lock_spot(m, &spot);
+            *spot.host = poison[i % sizeof poison];
+            g->winner[spot.offset] = 0;
+            if (g->coverage)
+                g->coverage->stores[spot.offset] = 0;
+            unlock_spot(lock);
+        }
     }
 }
 
@@ -428,27 +430,22 @@ uint8_t *memory_copy_target(struct warp *w, const struct record *r, unsigned lan
 }
 
 const uint8_t *memory_copy_source(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes,
-                                  size_t alignment, struct region **locked) {
+                                  size_t alignment, struct region **noted) {
     const struct spot spot = global_spot(w, r, lane, address, false, bytes, alignment);
-    *locked = spot.region && spot.region->traffic ? spot.region : NULL;
+    *noted = spot.region && (spot.region->traffic || spot.region->watched_reads) ? spot.region : NULL;
     return spot.host;
 }
 
-void memory_note_copy(struct warp *w, const struct record *r, unsigned lane, struct region *locked, const uint8_t *from,
-                      size_t bytes) {
-    const size_t offset = (size_t)(from - locked->data);
-    atomic_flag *lock = lock_of(w->block->machine, locked, offset);
-    take(lock);
-    hazard_global(w, r, lane, locked, offset, NULL, bytes);
-    atomic_flag_clear_explicit(lock, memory_order_release);
-}
-
-void memory_read_locked(struct warp *w, struct region *locked, const uint8_t *from, uint8_t *to, size_t bytes) {
-    const size_t offset = (size_t)(from - locked->data);
-    atomic_flag *lock = lock_of(w->block->machine, locked, offset);
-    take(lock);
+void memory_read_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
+                       uint8_t *to, size_t bytes) {
+    const struct spot spot = {.region = noted, .offset = (size_t)(from - noted->data)};
+    atomic_flag *lock = lock_spot(w->block->machine, &spot);
+    if (noted->traffic)
+        hazard_global(w, r, lane, noted, spot.offset, bytes, NULL);
+    if (noted->watched_reads)
+        valid_global(w, r, lane, noted, spot.offset, bytes);
     memcpy(to, from, bytes);
-    atomic_flag_clear_explicit(lock, memory_order_release);
+    unlock_spot(lock);
 }
 
 void memory_shared_place(const struct machine *m, uint32_t at, struct event *v) {

@@ -26,7 +26,8 @@ static const uint64_t most_blocks = UINT32_MAX - 1; /* region.winner counts them
 
 /* --- regions: buffers of the launch, then .global and .const variables of the module ---------------------------- */
 
-static bool open_region(struct region *g, struct buffer_coverage *c, bool noted, struct error *e, const char *name) {
+static bool open_region(struct region *g, struct buffer_coverage *c, bool noted, bool strong, struct error *e,
+                        const char *name) {
     if (!g->writable)
         return true;
     size_t bytes;
@@ -39,6 +40,7 @@ static bool open_region(struct region *g, struct buffer_coverage *c, bool noted,
         c->stores = calloc(g->bytes + 1, 1);
         c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
     }
+    g->notes_stores = noted && (strong || !c);
     if (noted)
         g->traffic = calloc(g->bytes / 4 + 1, sizeof *g->traffic);
     if (!g->winner || (noted && !g->traffic) || (c && (!c->stores || !c->cells)))
@@ -80,7 +82,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes,
                              .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
-        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, e, b->name ? b->name : ""))
+        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e, b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -96,7 +98,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
-        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, e, v->name))
+        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, m->strong, e, v->name))
             return false;
     }
     return true;
@@ -141,7 +143,7 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
             continue;
         memcpy(g->data, saved[i], g->bytes);
         memset(g->winner, 0, g->bytes * sizeof *g->winner);
-        if (g->traffic)
+        if (atomic_exchange(&g->met, false))
             memset(g->traffic, 0, (g->bytes / 4 + 1) * sizeof *g->traffic);
         if (g->coverage) {
             memset(g->coverage->stores, 0, g->bytes);
@@ -479,6 +481,8 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
         order_blocks(m);
     for (int i = 0; i < STORE_LOCKS; ++i)
         atomic_flag_clear(&m->locks[i]);
+    for (size_t i = 0; i < p->access_count; ++i)
+        m->strong |= p->accesses[i].strong && p->accesses[i].space != PTX_SHARED;
     open_ranges(m);
     bool ok = few || fail(e, "a grid of %u x %u x %u blocks is more than the machine runs (%llu)", l->grid[0],
                           l->grid[1], l->grid[2], (unsigned long long)most_blocks);

@@ -100,6 +100,7 @@ static void open_barrier(struct block *b, unsigned id, uint32_t running) {
         join_clocks(w->clock, bar->clock);
         give_result(w, bar);
         ++w->syncs;
+        give_result(w, bar);
         watch_release(w);
     }
     watch_barrier(b, waiting == running && (!bar->expected || running == count));

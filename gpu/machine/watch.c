@@ -35,13 +35,14 @@ void watch_end(struct block *b) {
 }
 
 uint8_t watch_bits(const struct block *b, const struct range *range) {
-    return valid_bits(b, range) | (b->hazards && b->hazards->busy ? WATCHED_ORDER : 0);
+    return (uint8_t)(valid_bits(b, range) | (b->hazards && b->hazards->busy ? WATCHED_ORDER : 0));
 }
 
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]) {
-    if (w->block->hazards && w->block->hazards->busy)
+    const unsigned watched = w->block->sites[r->c].watched;
+    if (watched & WATCHED_ORDER)
         hazard_shared(w, r, mask, at);
-    if (w->block->valid)
+    if (watched & WATCHED_VALID)
         valid_shared(w, r, mask, at);
 }
 
