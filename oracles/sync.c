@@ -27,7 +27,9 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
                     : "a barrier or warp-wide instruction inside a branch that not all threads take");
         }
     }
-    return found ? RULING_FOUND : RULING_CLEAN;
+    return found                                           ? RULING_FOUND
+           : e->launch->options.unwatched & WATCH_SYNC ? RULING_NOT_JUDGED
+                                                           : RULING_CLEAN;
 }
 
 const struct oracle oracle_sync = {
