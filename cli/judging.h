@@ -23,8 +23,7 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDG
     {"runner", required_argument, NULL, JUDGING_RUNNER}, {"json", required_argument, NULL, JUDGING_JSON},              \
         {"stats", no_argument, NULL, JUDGING_STATS}, {"watches", required_argument, NULL, JUDGING_WATCHES},            \
         {"arch", required_argument, NULL, JUDGING_ARCH}, {"schedule", required_argument, NULL, JUDGING_SCHEDULE},      \
-        {"threads", required_argument, NULL, 'j'},                    \
-        {"help", no_argument, NULL, 'h'}, {                                                                            \
+        {"threads", required_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {                                 \
         NULL, 0, NULL, 0                                                                                               \
     }
 
@@ -34,8 +33,9 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDG
     "  --watches LIST   what is watched besides the bits: all (default), none, or some of bounds, alignment, "         \
     "planes,\n"                                                                                                        \
     "                   uninit, hazards, async, sync, stores, separated by commas\n"                                   \
-    "  --schedule NAME  the order of warps, lanes, copies and blocks: in-order, reversed, random:SEED, or all (in\n"  \
-    "                   order, reversed and random:1, compared); default: in order, and all where the watches do not\n" \
+    "  --schedule NAME  the order of warps, lanes, copies and blocks: in-order, reversed, random:SEED, or all (in\n"   \
+    "                   order, reversed and random:1, compared); default: in order, and all where the watches do "     \
+    "not\n"                                                                                                            \
     "                   prove that the order changes no bit\n"
 
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */

@@ -155,8 +155,7 @@ static bool compare(const struct evidence *e, size_t buffer, struct findings *ou
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     if (e->other_count == 0) { /* a GPU tells nothing of its order */
-        return e->complete && e->trace->has_coverage && e->trace->order_open == NULL ? RULING_CLEAN
-                                                                                     : RULING_NOT_JUDGED;
+        return e->complete && e->trace->has_coverage && e->trace->order_open == NULL ? RULING_CLEAN : RULING_NOT_JUDGED;
     }
     for (size_t i = 0; i < e->other_count && !found; ++i) {
         if (e->complete != e->others[i].complete) {

@@ -70,8 +70,7 @@ static void extras_free(struct extra *extras, size_t count) {
 /* The launch in the orders that it has not been run in. *count: how many there are to free, also after a failure. */
 static bool run_extras(const struct trial *t, struct extra *extras, struct schedule_run *runs, size_t *count,
                        struct error *e) {
-    static const struct schedule orders[EXTRAS] = {{.order = SCHEDULE_REVERSED},
-                                                   {.order = SCHEDULE_RANDOM, .seed = 1}};
+    static const struct schedule orders[EXTRAS] = {{.order = SCHEDULE_REVERSED}, {.order = SCHEDULE_RANDOM, .seed = 1}};
     for (*count = 0; *count < EXTRAS;) {
         struct extra *x = &extras[*count];
         *x = (struct extra){0};
@@ -111,8 +110,7 @@ static bool same_event(const struct trace *t, const struct event *a, const struc
         return false;
     }
     return (same_place(t, a->instruction, b->instruction) &&
-            (!a->other.present || !b->other.present ||
-             same_place(t, a->other.instruction, b->other.instruction))) ||
+            (!a->other.present || !b->other.present || same_place(t, a->other.instruction, b->other.instruction))) ||
            (a->other.present && b->other.present && same_place(t, a->instruction, b->other.instruction) &&
             same_place(t, a->other.instruction, b->instruction));
 }
@@ -295,15 +293,15 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     struct extra extras[EXTRAS];
     struct schedule_run runs[EXTRAS];
     size_t extra_count = 0;
-    const bool more = trace->has_coverage && (t->schedules == SCHEDULES_ALL ||
-                                                       (t->schedules == SCHEDULES_OPEN && trace->order_open != NULL));
+    const bool more = trace->has_coverage &&
+                      (t->schedules == SCHEDULES_ALL || (t->schedules == SCHEDULES_OPEN && trace->order_open != NULL));
     if (more && !run_extras(t, extras, runs, &extra_count, e)) {
         extras_free(extras, extra_count);
         return false;
     }
     uint8_t *result = NULL;
-    const bool good = (t->contract == NULL || evaluate(t, &result, e)) &&
-                      judge(t, b, trace, result, runs, extra_count, o, e);
+    const bool good =
+        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, runs, extra_count, o, e);
     if (good) {
         audit(t, o);
         digest_outputs(&b->launch, o->digest);

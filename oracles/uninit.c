@@ -7,15 +7,14 @@
 
 static char *what(const struct launch *l, const struct event *v) {
     if (v->space == SPACE_REGISTER) {
-        return must_format("register %s is used and was never written", v->name ? v->name : "?");
+        return must_format("register %s is used, and its value was never defined", v->name ? v->name : "?");
     }
-    char *place = v->plane >= 0                ? must_format("plane %s", l->planes[v->plane].name)
-                  : v->buffer >= 0             ? must_format("buffer %s", l->buffers[v->buffer].name)
-                  : v->space == SPACE_LOCAL    ? must_strdup("local memory")
-                  : v->space == SPACE_SHARED   ? must_strdup("shared memory")
-                                               : must_strdup("memory");
-    char *text =
-        must_format("%zu-byte load: byte %" PRId64 " of %s was never written", v->bytes, v->offset, place);
+    char *place = v->plane >= 0              ? must_format("plane %s", l->planes[v->plane].name)
+                  : v->buffer >= 0           ? must_format("buffer %s", l->buffers[v->buffer].name)
+                  : v->space == SPACE_LOCAL  ? must_strdup("local memory")
+                  : v->space == SPACE_SHARED ? must_strdup("shared memory")
+                                             : must_strdup("memory");
+    char *text = must_format("%zu-byte load: byte %" PRId64 " of %s was never written", v->bytes, v->offset, place);
     free(place);
     return text;
 }
@@ -31,6 +30,19 @@ static const char *suspects_of(const struct event *v) {
     }
 }
 
+/* A race of this very instruction: in this order the read came before the first store of the bytes. That is one fault,
+ * and oracle hazard names it. */
+static bool is_race(const struct evidence *e, const struct event *v) {
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *r = &e->trace->events[i];
+        if (r->kind == EVENT_RACE && r->space == v->space && r->plane == v->plane && r->buffer == v->buffer &&
+            (r->instruction == v->instruction || (r->other.present && r->other.instruction == v->instruction))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     if (e->launch->options.unwatched & WATCH_UNINIT) {
         return RULING_NOT_JUDGED;
@@ -38,11 +50,10 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
-        if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i)) {
+        if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i) || is_race(e, v)) {
             continue;
         }
-        struct finding *f =
-            finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));
+        struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));
         f->where.buffer = must_strdup(v->space == SPACE_REGISTER ? (v->name ? v->name : "register")
                                       : v->plane >= 0            ? e->launch->planes[v->plane].name
                                       : v->buffer >= 0           ? e->launch->buffers[v->buffer].name

@@ -41,9 +41,9 @@ struct machine_test { /* one launch; zero means the usual: one block of 32 threa
     size_t plane_count;
     uint64_t budget;
     int threads;
-    const char *isa; /* WARPPROOF_ISA, or NULL */
+    uint32_t unwatched; /* enum watch */
+    const char *isa;    /* WARPPROOF_ISA, or NULL */
     struct launch_options options;
-    uint32_t unwatched; /* enum watch; added to those of the options */
 };
 
 /* Runs it; the caller frees the trace (trace_free) and the module (ptx_free), which the trace points into. */

@@ -60,8 +60,8 @@ Test(schedule, what_hangs_on_the_order_is_named) {
     put_ptx();
     put_launch("warps_race", 1, 64, x_and_y);
     EXPECT("--schedule all", 1, "HAZARD run/warps_race/s1", "of y depend on the order: schedules in-order and reversed",
-           "first   element ", "run     in-order ", "run     reversed ", "run     random:1 ", "tests/foreign/orders.cu:",
-           "stored by block (0,0,0) warp ", "--schedule all");
+           "first   element ", "run     in-order ", "run     reversed ", "run     random:1 ",
+           "tests/foreign/orders.cu:", "stored by block (0,0,0) warp ", "--schedule all");
     put_launch("lanes_race", 1, 64, x_and_y);
     EXPECT("--schedule all", 1, "HAZARD run/lanes_race/s1", "64 of 64 cells of y depend on the order",
            "in-order   0x00000001", "reversed   0x00000000");
@@ -88,13 +88,14 @@ Test(schedule, what_hangs_on_the_order_is_named) {
 
 Test(schedule, orderly_kernels_are_green) {
     put_ptx();
-    static const char *const options[] = {"--schedule all",      "--schedule in-order",  "--schedule reversed",
+    static const char *const options[] = {"--schedule all",      "--schedule in-order", "--schedule reversed",
                                           "--schedule random:7", "--schedule random:0", ""};
     for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
         put_launch("two_stages", 1, 64, stages);
         EXPECT(options[i], 0, "PASS run/two_stages/s1");
-        put_launch("orderly", 2, 128, "  - {in: x, type: i32, count: 256, fill: random}\n"
-                                      "  - {out: y, type: i32, count: 256}\n");
+        put_launch("orderly", 2, 128,
+                   "  - {in: x, type: i32, count: 256, fill: random}\n"
+                   "  - {out: y, type: i32, count: 256}\n");
         EXPECT(options[i], 0, "PASS run/orderly/s1");
         put_launch("integer_sums", 8, 64, "  - {in: x, type: i32, count: 512, fill: random}\n"
                                           "  - {inout: y, type: i32, count: 8, fill: zero}\n");
@@ -160,7 +161,8 @@ Test(schedule, records) {
     expect_result(run_command("gate --schedule all kd4/nt1.od1.id256/adv/s1"), 0, "1 passed, 0 failed, 0 skipped");
 }
 
-/* A kernel whose order is open is run in all orders without being asked; runner and judges alone, by a made-up trace. */
+/* A kernel whose order is open is run in all orders without being asked; runner and judges alone, by a made-up trace.
+ */
 extern const struct oracle oracle_schedule;
 
 Test(schedule, judge) {
@@ -180,7 +182,11 @@ Test(schedule, judge) {
     struct buffer_coverage coverage = {stores, cells};
     struct trace t = {.sites = sites, .site_count = 2, .coverage = &coverage, .buffer_count = 1, .has_coverage = true},
                  u = t;
-    struct launch_buffer buffer = {.name = "y", .role = BUFFER_OUT, .bytes = 16, .cell_bytes = 4, .is_f32 = true,
+    struct launch_buffer buffer = {.name = "y",
+                                   .role = BUFFER_OUT,
+                                   .bytes = 16,
+                                   .cell_bytes = 4,
+                                   .is_f32 = true,
                                    .data = (uint8_t *)a},
                          second = buffer;
     second.data = (uint8_t *)b;

@@ -1,7 +1,7 @@
 /* Copies in flight. Each lane has groups of its own: a copy belongs to the group that its lane commits next, and a wait
  * ends the lane's groups but for the newest ones (PTX ISA 9.7.9.25.3.2, 9.7.9.25.3.3). Between the two a copy may land
- * at any time; it lands when it is issued or when it is waited for, as the schedule says (schedule.h), and reads its source
- * then: nothing orders the source's bytes before the wait either.
+ * at any time; it lands when it is issued or when it is waited for, as the schedule says (schedule.h), and reads its
+ * source then: nothing orders the source's bytes before the wait either.
  *
  * Copies of one instruction whose lanes have committed equally often are one batch. Batches are in the order of issue.
  * A bad destination drops the copy, a bad source gives bytes 0xFF, each with its event. */
@@ -19,8 +19,8 @@ enum { MOST_IN_FLIGHT = 1 << 16 };
 struct copy { /* of one lane */
     const uint8_t *from;
     struct region *noted; /* memory_copy_source */
-    uint32_t at;           /* shared address */
-    uint8_t size, bytes;   /* read, and written: the rest is zeros */
+    uint32_t at;          /* shared address */
+    uint8_t size, bytes;  /* read, and written: the rest is zeros */
     uint8_t lane;
     bool landed;
 };
@@ -262,14 +262,16 @@ static void form_request(const struct warp *w, const struct record *r, uint32_t 
     for (int i = 0; i < LANES; ++i) {
         const uint64_t in = -(uint64_t)(mask >> i & 1);
         any |= (q->to[i] | q->from[i]) & in;
-        outside |= ((uint64_t)(q->to[i] < s->lo) | (q->to[i] > last_to) | (q->from[i] < t->lo) |
-                    (q->from[i] > last_from)) & in;
+        outside |=
+            ((uint64_t)(q->to[i] < s->lo) | (q->to[i] > last_to) | (q->from[i] < t->lo) | (q->from[i] > last_from)) &
+            in;
     }
     q->plain = !outside && !(any & (bytes - 1));
 }
 
 /* The exact path of one lane. False: there is nothing to copy to. */
-static bool find_copy(struct warp *w, const struct record *r, unsigned lane, const struct request *q, struct copy *out) {
+static bool find_copy(struct warp *w, const struct record *r, unsigned lane, const struct request *q,
+                      struct copy *out) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
     struct record source = *r;
     source.c = r->c + 1;
@@ -308,8 +310,7 @@ static void issue(struct warp *w, const struct record *r, uint32_t mask, const s
     const struct lane_order order = lane_order(b);
     make_room(w, r, c);
     struct batch *batch = &c->batches[c->batch_count];
-    *batch = (struct batch){
-        .group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .r = r};
+    *batch = (struct batch){.group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .r = r};
     const uint32_t start = (uint32_t)(s->host - b->shared);
     for (uint32_t left = mask; left;) {
         const unsigned lane = next_lane(order, &left);

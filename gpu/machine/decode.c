@@ -1,7 +1,7 @@
 /* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
  * own, branches to records. What the instructions mean is in decode_*.c. */
-#include "decode.h"
 #include "../../ref/checked.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,8 +164,9 @@ static bool changing_register(struct decoder *d, const char *name, uint32_t *off
     static const struct {
         const char *name;
         int how;
-    } clocks[] = {{"%clock", 0},          {"%clock_hi", CLOCK_HIGH},       {"%clock64", CLOCK_WIDE},
-                  {"%globaltimer", CLOCK_WIDE}, {"%globaltimer_lo", 0}, {"%globaltimer_hi", CLOCK_HIGH}};
+    } clocks[] = {
+        {"%clock", 0},          {"%clock_hi", CLOCK_HIGH},      {"%clock64", CLOCK_WIDE}, {"%globaltimer", CLOCK_WIDE},
+        {"%globaltimer_lo", 0}, {"%globaltimer_hi", CLOCK_HIGH}};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; ++i)
         if (!strcmp(name, clocks[i].name)) {
             *offset = temp(d);
@@ -425,8 +426,9 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 static bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,  opcodes_warp,
-                                                  opcodes_scalar,  opcodes_video,  opcodes_atomic, opcodes_hints};
+    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,
+                                                  opcodes_warp,    opcodes_tensor, opcodes_scalar,
+                                                  opcodes_video,   opcodes_atomic, opcodes_hints};
     if (is_rare_integer(d))
         return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
@@ -512,12 +514,14 @@ static void link_records(struct decoder *d, const size_t *start) {
     free(leaders), free(leader);
 }
 
-struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+static struct program *decode_entry(const struct launch *l, const struct isa *isa, bool follow, struct error *e) {
     struct program *p = must_calloc(1, sizeof *p);
+    p->follows_shuffles = follow;
     struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .f = ptx_entry_named(l->module, l->entry), .p = p};
     p->module = d.m;
     p->entry = d.f;
     place_registers(&d);
+    undefined_open(&d);
     fill_params(&d);
     size_t *start = must_calloc(d.f->instruction_count + 1, sizeof *start);
     bool ok = true;
@@ -534,7 +538,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
             d.guard = d.slot[d.in->guard] | (d.in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
         count_executed(&d);
-        ok = decode_one(&d);
+        ok = undefined_before(&d, decode_one) && decode_one(&d);
         gather_asides(&d, start[i]);
         if (ok && d.file_end > UINT32_MAX / 2)
             ok = fail(e, "%.600s: entry %.200s has too many registers", d.m->path, d.f->name);
@@ -549,6 +553,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         find_undefined(&d);
         p->file_bytes = (d.file_end + 63) / 64 * 64;
     }
+    undefined_close(&d);
     free(start), free(d.slot), free(d.read_across), free(d.params);
     if (ok)
         return p;
@@ -556,10 +561,18 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
     return NULL;
 }
 
+struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+    return decode_entry(l, isa, false, e);
+}
+
+struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e) {
+    return decode_entry(l, isa, true, e);
+}
+
 void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide);
+    free(p->undefined), free(p->undefined_wide), free(p->names);
     free(p);
 }

@@ -8,21 +8,21 @@
  * asks what an access orders (PTX ISA 8.4: .volatile is .relaxed.sys). *policy: a cache policy comes as one more
  * operand. */
 static void take_hints(struct decoder *d, struct access *x, bool *policy) {
-    static const char *const hints[] = {"weak", "cta", "cluster", "gpu", "sys", "ca", "cg",
+    static const char *const hints[] = {"weak", "cta", "cluster", "gpu", "sys", "ca",     "cg",
                                         "cs",   "lu",  "cv",      "wb",  "wt",  "unified"};
     static const char *const strong[] = {"volatile", "relaxed", "mmio", "acquire", "release"};
     for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
         has(d, hints[i]);
     const int how = one_of(d, strong, sizeof strong / sizeof *strong);
     x->strong = how >= 0;
-    x->order = (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) |
-               (how == 4 ? ACCESS_RELEASE : 0);
+    x->order =
+        (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) | (how == 4 ? ACCESS_RELEASE : 0);
     x->nc = has(d, "nc");
     *policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint");
-    static const char *const levels[] = {"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
-                                         "L1::evict_last",   "L1::no_allocate",     "L2::evict_normal",
-                                         "L2::evict_first",  "L2::evict_last",      "L2::64B",
-                                         "L2::128B",         "L2::256B"};
+    static const char *const levels[] = {
+        "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+        "L2::evict_normal", "L2::evict_first",     "L2::evict_last",  "L2::64B",        "L2::128B",
+        "L2::256B"};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i)
         has(d, levels[i]);
 }
@@ -315,7 +315,11 @@ static bool decode_movmatrix(struct decoder *d) {
 }
 
 const struct opcode opcodes_memory[] = {
-    {"ld", decode_access},           {"ldu", decode_access},           {"st", decode_access},
-    {"ldmatrix", decode_ldmatrix},   {"stmatrix", decode_stmatrix},   {"movmatrix", decode_movmatrix},
+    {"ld", decode_access},
+    {"ldu", decode_access},
+    {"st", decode_access},
+    {"ldmatrix", decode_ldmatrix},
+    {"stmatrix", decode_stmatrix},
+    {"movmatrix", decode_movmatrix},
     {NULL, NULL},
 };

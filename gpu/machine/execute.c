@@ -19,6 +19,7 @@ void warp_start(struct warp *w, uint32_t lanes) {
     w->pinned = w->forced = false;
     w->syncs = 0;
     memset(w->clock, 0, sizeof w->clock);
+    memset(w->absent, 0, sizeof w->absent);
     w->slice = 0;
     w->state = lanes ? WARP_READY : WARP_DONE;
 }
@@ -103,7 +104,8 @@ static unsigned pick(const struct warp *w, bool oldest) {
         const struct group *g = &w->others[i];
         if (g->waiting)
             continue;
-        if (best == UINT32_MAX || (oldest ? g->since < w->others[best].since : (g->pc ^ turn) < (w->others[best].pc ^ turn)))
+        if (best == UINT32_MAX ||
+            (oldest ? g->since < w->others[best].since : (g->pc ^ turn) < (w->others[best].pc ^ turn)))
             best = i;
     }
     return best;

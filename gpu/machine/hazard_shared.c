@@ -92,27 +92,22 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
     const struct range *range = range_at(m, at);
     const int64_t origin = m->static_bytes ? 0 : (int64_t)m->dynamic_start;
     const int plane = range ? range->plane : -1;
-    struct event v = {.kind = kind,
-                      .space = SPACE_SHARED,
-                      .store = e->flags & RACE_STORE,
-                      .buffer = -1,
-                      .plane = plane,
-                      .other_plane = -1,
-                      .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
-                      .bytes = e->bytes,
-                      .block = {b->id[0], b->id[1], b->id[2]},
-                      .warp = e->warp,
-                      .lane = lane,
-                      .instruction = e->r->site,
-                      .other = {.present = true,
-                                .store = f->store,
-                                .block = {b->id[0], b->id[1], b->id[2]},
-                                .warp = f->warp,
-                                .lane = f->lane,
-                                .instruction = f->r->site,
-                                .bytes = f->width},
-                      .count = 1};
-    events_add(&b->events, &v, b->number, b->event_order++);
+    const struct event v = {.kind = kind,
+                            .space = SPACE_SHARED,
+                            .store = e->flags & RACE_STORE,
+                            .buffer = -1,
+                            .plane = plane,
+                            .other_plane = -1,
+                            .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
+                            .bytes = e->bytes,
+                            .other = {.present = true,
+                                      .store = f->store,
+                                      .block = {b->id[0], b->id[1], b->id[2]},
+                                      .warp = f->warp,
+                                      .lane = f->lane,
+                                      .instruction = f->r->site,
+                                      .bytes = f->width}};
+    event_at(&b->warps[e->warp], e->r, lane, v);
 }
 
 /* The bytes of a word that a lane stores, in their place. */
@@ -166,10 +161,6 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
         for (int k = 0; k < RACE_KINDS; ++k)
             where[k] = found[k].found && !before[k] ? word + found[k].byte : where[k];
     }
-    if (!h->races)
-        found[RACE_TRUE].found = found[RACE_BENIGN].found = false;
-    if (!h->copies)
-        found[RACE_TOUCHED].found = false;
     for (int k = 0; k < RACE_KINDS; ++k)
         if (found[k].found)
             report(b, e, lane, kinds[k], where[k], &found[k]);

@@ -98,11 +98,11 @@ struct access {           /* one load, store or ldmatrix of the entry */
     bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
     bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
     bool atomic;           /* atom, red: a load and a store in one */
-    uint16_t reduced;      /* a bit for the operation of an atomic when the order of such cannot be seen in what it does:
-                            * its result is not used, and it commutes; else 0 */
-    uint8_t order;         /* of a strong access: enum access_order */
-    bool nc;               /* ld.global.nc */
-    bool valued;           /* a store of the registers at record.wide, one for each element */
+    uint16_t reduced; /* a bit for the operation of an atomic when the order of such cannot be seen in what it does:
+                       * its result is not used, and it commutes; else 0 */
+    uint8_t order;    /* of a strong access: enum access_order */
+    bool nc;          /* ld.global.nc */
+    bool valued;      /* a store of the registers at record.wide, one for each element */
 };
 
 struct program {
@@ -121,11 +121,14 @@ struct program {
     struct access *accesses;
     size_t access_count;
     bool open_registers; /* reads %clock, %smid and the like: their values are open */
-    bool float_atomics; /* sums of floating-point numbers by atom or red: their bits depend on the order */
+    bool float_atomics;  /* sums of floating-point numbers by atom or red: their bits depend on the order */
     uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
     bool *undefined_wide;
     size_t undefined_count;
     size_t file_bytes, pred_count;
+    const char **names; /* of registers that are watched: undefined.h */
+    bool follows_shuffles;
+    size_t name_count;
 };
 
 /* Virtual addresses. Buffer i is at (i + 1) * 2^40, so any overrun short of 2^39 bytes still names its buffer. */
@@ -186,6 +189,7 @@ struct machine { /* one run */
     struct range *ranges;
     size_t range_count;
     bool planes;             /* some ranges are planes, and a site stays in one */
+    atomic_bool absent;      /* a shuffle read a lane that does not take part, and nobody followed what it gave */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
@@ -216,7 +220,7 @@ struct site_range {  /* per block: what an access site may touch without a close
 static inline bool watches(const struct machine *m, enum watch what) {
     return !(m->launch->options.unwatched & what);
 }
-/* The range that a shared address lies in, or NULL. */
+/* The range that holds this shared address, or NULL. */
 static inline const struct range *range_at(const struct machine *m, int64_t address) {
     for (size_t i = 0; i < m->range_count; ++i)
         if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
@@ -264,18 +268,19 @@ struct warp {
     bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
-    unsigned barrier;      /* waited for */
+    unsigned barrier;       /* waited for */
     uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
-    uint32_t syncs;        /* bar.warp.sync, and barriers waited for */
-    uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
-                            * entry counts its own arrivals */
+    uint32_t syncs;         /* bar.warp.sync, and barriers waited for */
+    uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
+                             * entry counts its own arrivals */
+    uint32_t absent[LANES]; /* 1 + the site of a shuffle that gave the lane an undefined value, or 0; when followed */
 };
 
 struct barrier {
-    uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
-    uint32_t arrived;      /* threads, in whole warps */
-    uint32_t expected;     /* 0: every warp that has not exited */
-    uint32_t votes, yes;   /* .red: threads, and those whose predicate holds */
+    uint32_t clock[LANES];  /* what is known once it opens: the greatest of the arriving warps' clocks */
+    uint32_t arrived;       /* threads, in whole warps */
+    uint32_t expected;      /* 0: every warp that has not exited */
+    uint32_t votes, yes;    /* .red: threads, and those whose predicate holds */
     uint32_t opened[LANES]; /* clock when it last opened */
 };
 
@@ -318,6 +323,8 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
  * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
 struct isa;
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
+/* The same; what shuffles read of lanes that do not take part is followed to where it is used (undefined.h). */
+struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e);
 void program_free(struct program *p);
 /* Address of a .global, .const (generic) or .shared variable (in its space) of the module. False in other spaces. */
 bool module_address(const struct launch *l, int variable, uint64_t *address);
@@ -376,8 +383,8 @@ handler op_count_executed, op_count_access;
 /* warp_ops.c */
 handler op_elect, op_clock;
 enum { CLOCK_WIDE = 1, CLOCK_HIGH = 2 }; /* imm of op_clock: 64 bits, the high half of them; else the low half */
-handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
-    op_fence, op_nothing;
+handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs, op_fence,
+    op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */
     const struct record *r;
     uint32_t mask;

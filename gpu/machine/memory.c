@@ -13,7 +13,6 @@
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
     return at < lo || at >= hi ? at : hi;
@@ -154,7 +153,8 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
  * highest one's byte stays, and
  * "two stores differed" holds when the values ever stored to a byte are not all the same: as long as they are, the byte
  * that is there is that value. "Raced" looks at one block at a time: its own bytes there, the thread that stored them,
- * and whether a barrier came in between. While the machine runs, cells hold places + 1 for block numbers, 0 for none. */
+ * and whether a barrier came in between. While the machine runs, cells hold places + 1 for block numbers, 0 for none.
+ */
 /* The last store of a cell, by another thread of this block, is ordered before what warp w does now: by a barrier that
  * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
 static bool is_ordered(const struct warp *w, const struct cell_history *h) {
