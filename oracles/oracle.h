@@ -58,4 +58,7 @@ void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t
  * elsewhere poison must fill the whole cell. */
 bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
 
+/* The launch executed an instruction without a bit-exact model: equal or not, its bits prove nothing. */
+bool evidence_approximate(const struct evidence *e);
+
 #endif
