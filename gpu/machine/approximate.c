@@ -1,8 +1,10 @@
 /* Approximate functions. sm_90 computes them in a unit of its own, around which ptxas puts a few exact operations; those
- * are the ones below. Of the unit only the reciprocal is known bit for bit (ref/rcp_approx.h), so `rcp`, `div.approx`
- * and `div.full` of f32 are exact; of the others the special values are right (measured on an H200), and where there is
- * an event the last bits are not: the function is computed in double and rounded to nearest.
+ * are the ones below. Of the unit the reciprocal is known bit for bit (ref/rcp_approx.h), so `rcp`, `div.approx` and
+ * `div.full` of f32 are exact, and so are the functions of 16-bit numbers, as whole tables (ref/half_functions.h). Of the
+ * others the special values are right (measured on an H200), and the last bits, for which there is an event, are not:
+ * the function is computed in double and rounded to nearest.
  * Source: PTX ISA 9.7.3.8, .13 .. .22, 9.7.4.8 to .10; facts/ptx.md F-6. */
+#include "../../ref/half_functions.h"
 #include "../../ref/rcp_approx.h"
 #include "float.h"
 #include "nan.h"
@@ -112,11 +114,22 @@ static uint32_t brain_of(float x) {
 }
 
 /* Computed in double, rounded to f32 and then to the half: within its last place all the same. */
-static uint32_t half_function(enum approximate what, uint32_t h, bool brain, bool flush) {
+static uint32_t about(enum approximate what, uint32_t h, bool brain) {
     const float a = brain ? bits_float(h << 16) : half_to_float((uint16_t)h);
+    const bool flush = brain && what == APPROXIMATE_EX2;
     const double x = flush ? ftz(a) : a;
     const float y = (float)(what == APPROXIMATE_TANH ? tanh(x) : exp2(x));
     return brain ? brain_of(flush ? ftz(y) : y) : half_from_float(y);
+}
+
+static uint32_t of_half(int64_t imm, uint32_t h) {
+    const bool brain = imm & APPROXIMATE_BF16;
+    const enum approximate what = (enum approximate)(imm & 255);
+    if (!(imm & APPROXIMATE_EXACT))
+        return about(what, h, brain);
+    return half_function(what == APPROXIMATE_EX2 ? (brain ? HALF_EX2_BF16 : HALF_EX2_F16)
+                                                 : (brain ? HALF_TANH_BF16 : HALF_TANH_F16),
+                         (uint16_t)h);
 }
 
 static double flush64(double x) {
@@ -154,9 +167,8 @@ void op_approximate(struct warp *w, const struct record *r, uint32_t mask) {
         const uint32_t a = reg32(w, r->a)[i];
         uint32_t *d = &reg32(w, r->dst)[i];
         if (r->imm & (APPROXIMATE_F16 | APPROXIMATE_BF16)) {
-            const bool brain = r->imm & APPROXIMATE_BF16;
-            const uint32_t low = half_function(what, a & 0xffff, brain, flush);
-            *d = low | (r->imm & APPROXIMATE_PAIR ? half_function(what, a >> 16, brain, flush) << 16 : 0);
+            const uint32_t high = r->imm & APPROXIMATE_PAIR ? of_half(r->imm, a >> 16) : 0;
+            *d = of_half(r->imm, a & 0xffff) | high << 16;
         } else if (what == APPROXIMATE_DIV || what == APPROXIMATE_DIV_FULL) {
             const float b = bits_float(reg32(w, r->b)[i]);
             *d = float_bits(quotient(bits_float(a), b, what == APPROXIMATE_DIV_FULL, flush));

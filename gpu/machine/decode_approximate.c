@@ -1,4 +1,5 @@
 /* Approximate functions: `.approx`, `.full`. Source: PTX ISA 9.7.3.8, .13 .. .22, 9.7.4.8 to .10. */
+#include "../../ref/half_functions.h"
 #include "../../ref/rcp_approx.h"
 #include "decode.h"
 #include "float.h"
@@ -24,10 +25,13 @@ static const struct function functions[] = {
     {"tanh", "approx", APPROXIMATE_TANH, T(F32) | HALVES | BRAINS, 0},
 };
 
-/* The measured reciprocals are those of sm_90. */
+/* The measured tables are those of sm_90. */
 static bool is_exact(const struct decoder *d, enum approximate what, enum ptx_type t) {
     const struct arch *arch = d->l->options.arch ? d->l->options.arch : arch_default();
-    return t == PTX_F32 && what <= APPROXIMATE_DIV_FULL && arch->sm == 90 && rcp_approx_measured();
+    if (arch->sm != 90)
+        return false;
+    return t == PTX_F32 ? what <= APPROXIMATE_DIV_FULL && rcp_approx_measured()
+                        : t != PTX_F64 && half_functions_measured();
 }
 
 bool decode_approximate(struct decoder *d) {

@@ -10,7 +10,8 @@ const char *of_later_architecture(const struct decoder *d) {
             if (!strcmp(d->in->parts[i], parts[k]))
                 return "of sm_100 and later";
     const bool least = !strcmp(d->in->opcode, "min") || !strcmp(d->in->opcode, "max");
-    return least && d->in->operand_count == 4 ? "three sources are of sm_100 and later" : NULL;
+    const bool f32 = d->in->part_count && !strcmp(d->in->parts[d->in->part_count - 1], "f32");
+    return least && f32 && d->in->operand_count == 4 ? "three sources are of sm_100 and later" : NULL;
 }
 
 /* min and max of magnitudes; the sign of a times that of b. */

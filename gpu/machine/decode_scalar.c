@@ -250,6 +250,8 @@ static bool decode_row(struct decoder *d, const struct row *row, const struct ma
 
 bool decode_table(struct decoder *d) {
     struct match m;
+    if (of_later_architecture(d))
+        return refuse(d, of_later_architecture(d));
     if (half_typed(d) && !has_part(d, "approx"))
         return decode_half(d);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -260,8 +262,7 @@ bool decode_table(struct decoder *d) {
         return decode_approximate(d);
     if (has_part(d, "xorsign"))
         return decode_xorsign(d);
-    d->taken = 0;
-    return refuse(d, of_later_architecture(d));
+    return refuse(d, NULL);
 }
 
 /* mad.hi and mad24: a product, then a sum. */

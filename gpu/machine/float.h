@@ -41,6 +41,6 @@ enum approximate {
 #define APPROXIMATE_BF16  0x400
 #define APPROXIMATE_F64   0x800
 #define APPROXIMATE_PAIR  0x1000 /* two halves */
-#define APPROXIMATE_EXACT 0x2000 /* the measured table of reciprocals is there, and it is the architecture's */
+#define APPROXIMATE_EXACT 0x2000 /* the measured table is there, and it is the architecture's */
 
 #endif
