@@ -1,6 +1,6 @@
 #include "../ref/checked.h"
-#include "../ref/printable.h"
 #include "../ref/half_functions.h"
+#include "../ref/printable.h"
 #include "../ref/rcp_approx.h"
 #include "command.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* approximate: every instruction that was executed has a bit-exact model. Where one has not (ex2.approx.ftz.f32 ...) the
- * machine computes a value within the instruction's error bound, and no comparison of bits says anything about the
+/* approximate: every instruction that was executed has a bit-exact model. Where one has not (ex2.approx.ftz.f32 ...)
+ * the machine computes a value within the instruction's error bound, and no comparison of bits says anything about the
  * kernel: APPROXIMATE, whether the bytes are equal or not. Parity then reports a difference as APPROXIMATE too. */
 #include "../ref/checked.h"
 #include "oracle.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_approximate,
-    oracle_parity, oracle_truth;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_approximate, oracle_parity,
+    oracle_truth;
 
 const struct oracle *const oracles[] = {
     &oracle_launch,      &oracle_guard,  &oracle_sync,  &oracle_coverage,

@@ -1,6 +1,6 @@
-/* The approximate functions of 16-bit numbers on sm_90. An H200 gave their result for each of the 65536 operands, so the
- * table is the whole function: fixtures/golden/half_functions_sm90.bin.zz (the README there says how).
- * Source: PTX ISA 9.7.4.9, 9.7.4.10 `tanh`, `ex2`. */
+/* The approximate functions of 16-bit numbers on sm_90. An H200 gave their result for each of the 65536 operands, so
+ * the table is the whole function: fixtures/golden/half_functions_sm90.bin.zz (the README there says how). Source: PTX
+ * ISA 9.7.4.9, 9.7.4.10 `tanh`, `ex2`. */
 #ifndef REF_HALF_FUNCTIONS_H
 #define REF_HALF_FUNCTIONS_H
 

@@ -1,5 +1,5 @@
-/* The measured functions of 16-bit numbers: every operand next to the exact value, the machine's results for all of them,
- * hostile files. */
+/* The measured functions of 16-bit numbers: every operand next to the exact value, the machine's results for all of
+ * them, hostile files. */
 #include "../ref/half_functions.h"
 #include "../ref/half.h"
 #include "machine_run.h"
@@ -77,8 +77,8 @@ Test(half_functions, the_machine_gives_them_all) {
 Test(half_functions, other_files_are_refused) {
     struct error e = {""};
     cr_assert(!half_functions_load("fixtures", &e) && strstr(e.text, "directory"), "a folder: \"%s\"", e.text);
-    cr_assert(!half_functions_load("Makefile", &e) && strstr(e.text, "not a zlib stream of 524288 bytes"), "text: \"%s\"",
-              e.text);
+    cr_assert(!half_functions_load("Makefile", &e) && strstr(e.text, "not a zlib stream of 524288 bytes"),
+              "text: \"%s\"", e.text);
     cr_assert(!half_functions_load(RCP_TABLE, &e), "another table is taken");
     uint8_t *bytes = calloc(1, 1 << 19), packed[1 << 12];
     uLongf count = sizeof packed;

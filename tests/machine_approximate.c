@@ -1,7 +1,7 @@
 /* Approximate functions: special values as an H200 has them, other values within the bounds that PTX states, an event
  * for each that has no bit-exact model, and none for those that have. */
-#include "../ref/half_functions.h"
 #include "../ref/half.h"
+#include "../ref/half_functions.h"
 #include "../ref/rcp_approx.h"
 #include "machine_run.h"
 #include "measured.h"
@@ -16,7 +16,7 @@ static const struct {
     char class;
     struct special values[14];
 } rows[] = {
-/* clang-format off */
+    /* clang-format off */
     {"ex2.approx.f32", 'f', {{0x0, 0x3f800000}, {0x80000000, 0x3f800000}, {0x1, 0x3f800000}, {0x80000001, 0x3f800000}, {0x7fffff, 0x3f800000}, {0x807fffff, 0x3f800000}, {0x800000, 0x3f800000}, {0x80800000, 0x3f800000}, {0x7f800000, 0x7f800000}, {0xff800000, 0x0}, {0x7f800001, 0x7fffffff}, {0x7fffffff, 0x7fffffff}, {0x7f7fffff, 0x7f800000}, {0xff7fffff, 0x0}}},
     {"ex2.approx.ftz.f32", 'f', {{0x0, 0x3f800000}, {0x80000000, 0x3f800000}, {0x1, 0x3f800000}, {0x80000001, 0x3f800000}, {0x7fffff, 0x3f800000}, {0x807fffff, 0x3f800000}, {0x800000, 0x3f800000}, {0x80800000, 0x3f800000}, {0x7f800000, 0x7f800000}, {0xff800000, 0x0}, {0x7f800001, 0x7fffffff}, {0x7fffffff, 0x7fffffff}, {0x7f7fffff, 0x7f800000}, {0xff7fffff, 0x0}}},
     {"lg2.approx.f32", 'f', {{0x0, 0xff800000}, {0x80000000, 0xff800000}, {0x1, 0xc3150000}, {0x80000001, 0x7fffffff}, {0x7fffff, 0xc2fc0000}, {0x807fffff, 0x7fffffff}, {0x80800000, 0x7fffffff}, {0x7f800000, 0x7f800000}, {0xff800000, 0x7fffffff}, {0x7f800001, 0x7fffffff}, {0x7fffffff, 0x7fffffff}, {0xff7fffff, 0x7fffffff}}},
@@ -33,7 +33,7 @@ static const struct {
     {"rcp.approx.ftz.f64", 'd', {{0x0, 0x7ff0000000000000}, {0x8000000000000000, 0xfff0000000000000}, {0x1, 0x7ff0000000000000}, {0xfffffffffffff, 0x7ff0000000000000}, {0x800fffffffffffff, 0xfff0000000000000}, {0x10000000000000, 0x7fd0000000000000}, {0x7ff0000000000000, 0x0}, {0xfff0000000000000, 0x8000000000000000}, {0x7ff0000000000001, 0x0}, {0x7ff8000000000000, 0x7fffffff00000000}}},
     {"rsqrt.approx.f64", 'd', {{0x0, 0x7ff0000000000000}, {0x8000000000000000, 0xfff0000000000000}, {0x1, 0x6180000000000000}, {0xfffffffffffff, 0x5fe0000000000001}, {0x800fffffffffffff, 0xfff8000000000000}, {0x10000000000000, 0x5fe0000000000000}, {0x7ff0000000000000, 0x0}, {0xfff0000000000000, 0xfff8000000000000}, {0x7ff0000000000001, 0x7ff8000000000001}, {0x7ff8000000000000, 0x7ff8000000000000}}},
     {"rsqrt.approx.ftz.f64", 'd', {{0x0, 0x7ff0000000000000}, {0x8000000000000000, 0xfff0000000000000}, {0x1, 0x7ff0000000000000}, {0xfffffffffffff, 0x7ff0000000000000}, {0x800fffffffffffff, 0xfff0000000000000}, {0x10000000000000, 0x5fe0000000000000}, {0x7ff0000000000000, 0x0}, {0xfff0000000000000, 0x7fffffff00000000}, {0x7ff0000000000001, 0x0}, {0x7ff8000000000000, 0x7fffffff00000000}}},
-/* clang-format on */
+    /* clang-format on */
 };
 
 /* One block of 32 lanes, `count` of them with values: operand x, result y. */
@@ -154,8 +154,8 @@ Test(machine_approximate, an_event_where_there_is_no_model) {
     } exact[] = {{"rcp.approx.ftz.f32", 'f'}, {"rcp.approx.f32", 'f'},   {"div.approx.ftz.f32", 'f'},
                  {"div.approx.f32", 'f'},     {"div.full.f32", 'f'},     {"div.full.ftz.f32", 'f'},
                  {"ex2.approx.f16", 'h'},     {"tanh.approx.bf16", 'h'}, {"tanh.approx.f16x2", 'r'}},
-      never[] = {{"ex2.approx.ftz.f32", 'f'}, {"lg2.approx.f32", 'f'},   {"rsqrt.approx.f32", 'f'},
-                 {"tanh.approx.f32", 'f'},    {"sqrt.approx.f32", 'f'},  {"rcp.approx.ftz.f64", 'd'},
+      never[] = {{"ex2.approx.ftz.f32", 'f'}, {"lg2.approx.f32", 'f'},    {"rsqrt.approx.f32", 'f'},
+                 {"tanh.approx.f32", 'f'},    {"sqrt.approx.f32", 'f'},   {"rcp.approx.ftz.f64", 'd'},
                  {"rsqrt.approx.f64", 'd'},   {"cos.approx.ftz.f32", 'f'}};
     uint32_t lane;
     for (int loaded = 0; loaded < 2; ++loaded) {

@@ -105,14 +105,17 @@ static uint32_t expected(const struct form *m, uint64_t bits, bool *skip) {
     return p | (negative ? sign : 0);
 }
 
-/* The instruction with the register of its result, and how its result is read: fp8 and half pairs have the value in both
- * halves. */
+/* The instruction with the register of its result, and how its result is read: fp8 and half pairs have the value in
+ * both halves. */
 static void write_form(const struct form *m, char *text, size_t room) {
     const char *to = m->to->name;
     const bool byte = to[0] == 'e', tf32 = to[0] == 't';
     const char *rounding = m->mode == 'n' ? ".rn" : m->mode == 'z' ? ".rz" : m->mode == 'm' ? ".rm" : ".rp";
     const bool same = !strcmp(to, m->from->name);
-    snprintf(text, room, "cvt%s%s%s%s.%s%s.%s %s, %s%s%s", same ? "" : m->mode == 'a' ? ".rna" : rounding,
+    snprintf(text, room, "cvt%s%s%s%s.%s%s.%s %s, %s%s%s",
+             same             ? ""
+             : m->mode == 'a' ? ".rna"
+                              : rounding,
              m->sat ? ".sat" : "", m->relu ? ".relu" : "", m->satfinite ? ".satfinite" : "", to, byte ? "x2" : "",
              m->from->name, tf32 ? "%r0" : "%h0", m->from->operand, byte ? ", " : "", byte ? m->from->operand : "");
 }

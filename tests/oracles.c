@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_approximate,
-    oracle_parity, oracle_truth;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_approximate, oracle_parity,
+    oracle_truth;
 
 enum { NT = 3, OD = 34, CELLS = NT * OD };
 #define POISON 0x7fa5dead
@@ -92,8 +92,8 @@ static const struct finding *expect(const struct oracle *o, enum verdict v, cons
 
 Test(oracles, are_silent_on_clean_evidence) {
     clean();
-    const struct oracle *const judges[] = {&oracle_launch, &oracle_guard, &oracle_sync, &oracle_coverage,
-                                           &oracle_approximate, &oracle_parity};
+    const struct oracle *const judges[] = {&oracle_launch,   &oracle_guard,       &oracle_sync,
+                                           &oracle_coverage, &oracle_approximate, &oracle_parity};
     for (size_t i = 0; i < 6; ++i) {
         cr_assert(judges[i]->judge(&evidence, &findings) == RULING_CLEAN && findings.count == 0,
                   "%s is red on clean evidence", judges[i]->name);

@@ -1,9 +1,9 @@
-/* Approximate functions. sm_90 computes them in a unit of its own, around which ptxas puts a few exact operations; those
- * are the ones below. Of the unit the reciprocal is known bit for bit (ref/rcp_approx.h), so `rcp`, `div.approx` and
- * `div.full` of f32 are exact, and so are the functions of 16-bit numbers, as whole tables (ref/half_functions.h). Of the
- * others the special values are right (measured on an H200), and the last bits, for which there is an event, are not:
- * the function is computed in double and rounded to nearest.
- * Source: PTX ISA 9.7.3.8, .13 .. .22, 9.7.4.8 to .10; facts/ptx.md F-6. */
+/* Approximate functions. sm_90 computes them in a unit of its own, around which ptxas puts a few exact operations;
+ * those are the ones below. Of the unit the reciprocal is known bit for bit (ref/rcp_approx.h), so `rcp`, `div.approx`
+ * and `div.full` of f32 are exact, and so are the functions of 16-bit numbers, as whole tables (ref/half_functions.h).
+ * Of the others the special values are right (measured on an H200), and the last bits, for which there is an event, are
+ * not: the function is computed in double and rounded to nearest. Source: PTX ISA 9.7.3.8, .13 .. .22, 9.7.4.8 to .10;
+ * facts/ptx.md F-6. */
 #include "../../ref/half_functions.h"
 #include "../../ref/rcp_approx.h"
 #include "float.h"
@@ -106,7 +106,8 @@ static float function(enum approximate what, float a, bool flush) {
     }
 }
 
-/* --- halves and f64 ------------------------------------------------------------------------------------------------ */
+/* --- halves and f64 ------------------------------------------------------------------------------------------------
+ */
 
 static uint32_t brain_of(float x) {
     const uint32_t u = float_bits(x);

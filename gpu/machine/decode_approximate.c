@@ -47,9 +47,8 @@ bool decode_approximate(struct decoder *d) {
     const bool divides = f->what == APPROXIMATE_DIV || f->what == APPROXIMATE_DIV_FULL;
     const unsigned bits = type_bits(t);
     uint32_t dst, a, b = 0;
-    if (!all_taken(d) || !operand_total(d, divides ? 3 : 2, divides ? 3 : 2) ||
-        !destination_number(d, 0, bits, &dst) || !source_number(d, 1, bits, &a) ||
-        (divides && !source_number(d, 2, bits, &b)))
+    if (!all_taken(d) || !operand_total(d, divides ? 3 : 2, divides ? 3 : 2) || !destination_number(d, 0, bits, &dst) ||
+        !source_number(d, 1, bits, &a) || (divides && !source_number(d, 2, bits, &b)))
         return false;
     int64_t imm = f->what | (flush ? APPROXIMATE_FTZ : 0) | (is_exact(d, f->what, t) ? APPROXIMATE_EXACT : 0);
     imm |= HALVES >> t & 1 ? APPROXIMATE_F16 : BRAINS >> t & 1 ? APPROXIMATE_BF16 : 0;

@@ -187,7 +187,8 @@ static bool convert_from_integer(struct decoder *d, const struct conversion *v) 
     struct chain c = {.count = 0};
     if (v->whole >= 0 || (!v->rounded && v->to != PTX_F64))
         return refuse(d, "a conversion from an integer needs .rn, .rz, .rm or .rp");
-    if (v->relu || v->satfinite || (v->ftz && v->to != PTX_F32) || (v->to == PTX_BF16 && (v->sat || type_bits(v->from) == 8)))
+    if (v->relu || v->satfinite || (v->ftz && v->to != PTX_F32) ||
+        (v->to == PTX_BF16 && (v->sat || type_bits(v->from) == 8)))
         return refuse(d, NULL);
     chain_source(&c, v, from64);
     const bool direct = is_half(v->to) || (v->rounding != ROUND_RN && !(v->to == PTX_F64 && !from64));

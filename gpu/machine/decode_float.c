@@ -3,7 +3,7 @@
 #include <string.h>
 
 const char *of_later_architecture(const struct decoder *d) {
-    static const char *const parts[] = {"f32x2", "rs",     "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2",
+    static const char *const parts[] = {"f32x2",  "rs",     "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2",
                                         "e2m1x4", "e2m3x4", "e3m2x4", "e4m3x4", "e5m2x4"};
     for (size_t i = 0; i < d->in->part_count; ++i)
         for (size_t k = 0; k < sizeof parts / sizeof *parts; ++k)

@@ -38,7 +38,8 @@ struct modifiers {
 
 /* The lane operation, with .NaN where it is asked for. */
 static enum lane_op lane_of(const struct operation *o, const struct modifiers *m, int kind, bool pair) {
-    static const enum lane_op nan[2][2] = {{OP_min_nan_f16x2, OP_max_nan_f16x2}, {OP_min_nan_bf16x2, OP_max_nan_bf16x2}};
+    static const enum lane_op nan[2][2] = {{OP_min_nan_f16x2, OP_max_nan_f16x2},
+                                           {OP_min_nan_bf16x2, OP_max_nan_bf16x2}};
     if (m->nan)
         return nan[kind][o->opcode[1] == 'a'];
     if (kind == BRAIN && !pair && o->pair[BRAIN] == OP_neg_bf16x2)

@@ -1,6 +1,6 @@
-/* binary16 and bfloat16 of one lane, for the loops of lanes.isa.c, which includes this after its own helpers. Results are
- * rounded once, to nearest even, subnormals kept; every NaN result is 0x7fff (facts/ptx.md F-7). No branches: the loops
- * are to become vector code. */
+/* binary16 and bfloat16 of one lane, for the loops of lanes.isa.c, which includes this after its own helpers. Results
+ * are rounded once, to nearest even, subnormals kept; every NaN result is 0x7fff (facts/ptx.md F-7). No branches: the
+ * loops are to become vector code. */
 #ifndef GPU_MACHINE_LANES_HALF_H
 #define GPU_MACHINE_LANES_HALF_H
 
@@ -11,6 +11,13 @@ static inline uint32_t half_pair(uint32_t low, uint32_t high) {
     return low | high << 16;
 }
 
+/* a or b; both are computed, where ?: may become a branch that keeps a loop with float operations from being vector
+ * code. */
+static inline uint32_t choose(uint32_t condition, uint32_t a, uint32_t b) {
+    const uint32_t mask = 0 - (uint32_t)(condition != 0);
+    return (a & mask) | (b & ~mask);
+}
+
 /* --- binary16 --- */
 
 /* A scale by 2^112 moves the exponent of a half, widened in place, to that of a float, exactly. */
@@ -18,7 +25,7 @@ static inline float half_value(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     const uint32_t finite = float_bits(bits_float(magnitude) * 0x1p112f) | sign;
     const uint32_t special = (h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign;
-    return bits_float((h & 0x7c00) == 0x7c00 ? special : finite);
+    return bits_float(choose((h & 0x7c00) == 0x7c00, special, finite));
 }
 /* Widened with the payload of a NaN kept, as binary64 does. */
 static inline double half_to_double(uint16_t h) {
@@ -30,9 +37,9 @@ static inline uint16_t half_nearest_bits(uint32_t f) {
     const uint32_t magnitude = f & 0x7fffffffu, sign = f >> 16 & 0x8000u;
     const uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
     const uint32_t small = float_bits(bits_float(magnitude) + 0.5f) - 0x3f000000u;
-    uint32_t h = magnitude < 0x38800000u ? small : normal;
-    h = magnitude >= 0x477ff000u ? 0x7c00u : h;
-    return (uint16_t)(magnitude > 0x7f800000u ? 0x7fffu : h | sign);
+    const uint32_t finite = choose(magnitude < 0x38800000u, small, normal);
+    const uint32_t h = choose(magnitude >= 0x477ff000u, 0x7c00u, finite);
+    return (uint16_t)choose(magnitude > 0x7f800000u, 0x7fffu, h | sign);
 }
 static inline uint16_t half_nearest(float x) {
     return half_nearest_bits(float_bits(x));
@@ -50,35 +57,44 @@ static inline uint16_t half_sub(uint16_t a, uint16_t b) {
 static inline uint16_t half_mul(uint16_t a, uint16_t b) {
     return half_nearest(half_value(a) * half_value(b));
 }
-/* a * b + c as a float whose last bit is odd unless the value is exact: rounded from there to 22 bits or fewer it is
- * rounded once. The product MUST be exact in double, as those of halves and bfloat16 are. */
-static inline float fma_to_odd(float a, float b, float c) {
-    const double p = (double)a * b, q = c, sum = p + q, part = sum - p, rest = (p - (sum - part)) + (q - part);
-    const uint64_t bits = to_bits64(sum);
-    const uint64_t step = (rest > 0) == (sum > 0) ? 1 : (uint64_t)-1;
-    const int finite = __builtin_fabs(sum) < 0x1p1000;
-    const double odd = from_bits64(bits + (finite && rest != 0 && !(bits & 1) ? step : 0));
-    const float f = (float)odd; /* toward zero first, then odd */
-    const uint32_t u = float_bits(f) - (__builtin_fabs((double)f) > __builtin_fabs(odd));
-    return finite && (double)f != odd ? bits_float(u | 1) : f;
-}
+/* The product of halves is exact in f32. The sum is rounded to odd there (of an inexact one the neighbour with an odd
+ * last bit), so that the rounding to 11 bits sees on which side of a tie the exact value lies. Finite sums stay below
+ * 2^33. */
 static inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c) {
-    return half_nearest(fma_to_odd(half_value(a), half_value(b), half_value(c)));
+    const float p = half_value(a) * half_value(b), q = half_value(c), sum = p + q, part = sum - p;
+    const float rest = (p - (sum - part)) + (q - part);
+    const uint32_t u = float_bits(sum), step = 1 - ((float_bits(rest) ^ u) >> 31) * 2;
+    const uint32_t finite = (u & 0x7fffffffu) < 0x53800000u, inexact = float_bits(rest) << 1;
+    return half_nearest_bits(u + choose(finite & (inexact != 0) & ~u, step, 0));
+}
+/* By the order of sign and magnitude, in which -0 is below +0; a NaN gives way. */
+static inline int32_t half_order(uint16_t h) {
+    return (int16_t)h ^ ((int16_t)h >> 15 & 0x7fff);
+}
+static inline uint16_t lesser_half(uint16_t a, uint16_t b, uint32_t infinity) {
+    const uint16_t x = half_order(a) < half_order(b) ? a : b;
+    const uint16_t y = (a & 0x7fffu) > infinity ? b : (b & 0x7fffu) > infinity ? a : x;
+    return (y & 0x7fffu) > infinity ? 0x7fff : y;
+}
+static inline uint16_t greater_half(uint16_t a, uint16_t b, uint32_t infinity) {
+    const uint16_t x = half_order(a) > half_order(b) ? a : b;
+    const uint16_t y = (a & 0x7fffu) > infinity ? b : (b & 0x7fffu) > infinity ? a : x;
+    return (y & 0x7fffu) > infinity ? 0x7fff : y;
+}
+static inline int either_nan(uint16_t a, uint16_t b, uint32_t infinity) {
+    return ((a & 0x7fffu) > infinity) | ((b & 0x7fffu) > infinity);
 }
 static inline uint16_t half_min(uint16_t a, uint16_t b) {
-    return half_nearest(smaller32(half_value(a), half_value(b)));
+    return lesser_half(a, b, 0x7c00);
 }
 static inline uint16_t half_max(uint16_t a, uint16_t b) {
-    return half_nearest(larger32(half_value(a), half_value(b)));
-}
-static inline int either_nan(float a, float b) {
-    return a != a || b != b;
+    return greater_half(a, b, 0x7c00);
 }
 static inline uint16_t half_min_nan(uint16_t a, uint16_t b) {
-    return either_nan(half_value(a), half_value(b)) ? 0x7fff : half_min(a, b);
+    return either_nan(a, b, 0x7c00) ? 0x7fff : half_min(a, b);
 }
 static inline uint16_t half_max_nan(uint16_t a, uint16_t b) {
-    return either_nan(half_value(a), half_value(b)) ? 0x7fff : half_max(a, b);
+    return either_nan(a, b, 0x7c00) ? 0x7fff : half_max(a, b);
 }
 static inline uint16_t half_flush(uint16_t h) { /* .ftz */
     return h & 0x7c00 ? h : h & 0x8000;
@@ -115,20 +131,30 @@ static inline uint16_t brain_sub(uint16_t a, uint16_t b) {
 static inline uint16_t brain_mul(uint16_t a, uint16_t b) {
     return brain_nearest(float_bits(brain_value(a) * brain_value(b)));
 }
+/* The product is exact in double, which has room for every exponent too; the sum is rounded to odd there, and once more
+ * to f32. */
 static inline uint16_t brain_fma(uint16_t a, uint16_t b, uint16_t c) {
-    return brain_nearest(float_bits(fma_to_odd(brain_value(a), brain_value(b), brain_value(c))));
+    const double p = (double)brain_value(a) * brain_value(b), q = brain_value(c), sum = p + q, part = sum - p;
+    const double rest = (p - (sum - part)) + (q - part);
+    const uint64_t u = to_bits64(sum), step = ((to_bits64(rest) ^ u) >> 63) ? UINT64_MAX : 1;
+    const uint64_t finite = (u & INT64_MAX) < (uint64_t)0x7e7 << 52, inexact = to_bits64(rest) << 1;
+    const uint64_t odd = u & 1 ? u : finite && inexact ? u + step : u;
+    const float near = (float)from_bits64(odd);
+    const uint64_t again = to_bits64((double)near);
+    const uint32_t v = float_bits(near), away = (again & INT64_MAX) > (odd & INT64_MAX);
+    return brain_nearest(again == odd || !finite ? v : (v - away) | 1); /* toward zero first, then odd */
 }
 static inline uint16_t brain_min(uint16_t a, uint16_t b) {
-    return brain_nearest(float_bits(smaller32(brain_value(a), brain_value(b))));
+    return lesser_half(a, b, 0x7f80);
 }
 static inline uint16_t brain_max(uint16_t a, uint16_t b) {
-    return brain_nearest(float_bits(larger32(brain_value(a), brain_value(b))));
+    return greater_half(a, b, 0x7f80);
 }
 static inline uint16_t brain_min_nan(uint16_t a, uint16_t b) {
-    return either_nan(brain_value(a), brain_value(b)) ? 0x7fff : brain_min(a, b);
+    return either_nan(a, b, 0x7f80) ? 0x7fff : brain_min(a, b);
 }
 static inline uint16_t brain_max_nan(uint16_t a, uint16_t b) {
-    return either_nan(brain_value(a), brain_value(b)) ? 0x7fff : brain_max(a, b);
+    return either_nan(a, b, 0x7f80) ? 0x7fff : brain_max(a, b);
 }
 static inline uint16_t brain_relu(uint16_t h) {
     return (h & 0x7fff) > 0x7f80 ? 0x7fff : h & 0x8000 ? 0 : h;

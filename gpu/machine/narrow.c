@@ -5,7 +5,7 @@
 #include "float.h"
 
 struct format {
-    int precision, least; /* significant bits; the finest step is 2^least */
+    int precision, least;                 /* significant bits; the finest step is 2^least */
     uint32_t sign, finite, infinity, nan; /* sign bit; largest finite number; 0 where there is no infinity */
     unsigned shift;                       /* of the whole result */
 };

@@ -3,8 +3,10 @@
 #include "independent.h"
 
 const struct narrow_format independent_narrow_formats[] = {
-    {"f16", 11, -24, 0x7bff, 0x7c00, 0x7fff},   {"bf16", 8, -133, 0x7f7f, 0x7f80, 0x7fff},
-    {"tf32", 11, -136, 0x3fbff, 0x3fc00, 0x3ffff}, {"e4m3", 4, -9, 0x7e, 0, 0x7f},
+    {"f16", 11, -24, 0x7bff, 0x7c00, 0x7fff},
+    {"bf16", 8, -133, 0x7f7f, 0x7f80, 0x7fff},
+    {"tf32", 11, -136, 0x3fbff, 0x3fc00, 0x3ffff},
+    {"e4m3", 4, -9, 0x7e, 0, 0x7f},
     {"e5m2", 3, -16, 0x7b, 0x7c, 0x7f},
 };
 
