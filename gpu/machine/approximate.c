@@ -12,7 +12,7 @@
 
 static const float least_normal = 0x1p-126f, most_divisor = 0x1p126f;
 
-/* --- the unit: operands and results that are subnormal are zeros of their sign ----------------------------------- */
+/* --- the unit: operands and results that are subnormal are zeros of their sign --- */
 
 static float unit(enum approximate what, float a) {
     const float x = what == APPROXIMATE_TANH ? a : ftz(a); /* tanh keeps subnormal numbers */
@@ -36,7 +36,7 @@ static float product(float a, float b, bool flush) {
     return flush ? ftz_mul(a, b) : nan32(a * b);
 }
 
-/* --- f32 ---------------------------------------------------------------------------------------------------------- */
+/* --- f32 --- */
 
 static float reciprocal(float a, bool flush) {
     if (flush)
@@ -106,8 +106,7 @@ static float function(enum approximate what, float a, bool flush) {
     }
 }
 
-/* --- halves and f64 ------------------------------------------------------------------------------------------------
- */
+/* --- halves and f64 --- */
 
 static uint32_t brain_of(float x) {
     const uint32_t u = float_bits(x);
@@ -151,7 +150,11 @@ static double wide_function(enum approximate what, double a, bool flush) {
 }
 
 static void approximated(struct warp *w, const struct record *r, uint32_t mask) {
-    struct event v = {.kind = EVENT_APPROXIMATE, .buffer = -1, .plane = -1, .other_plane = -1};
+    const struct event v = {.kind = EVENT_APPROXIMATE,
+                            .buffer = -1,
+                            .plane = -1,
+                            .other_plane = -1,
+                            .count = (uint64_t)__builtin_popcount(mask)};
     event_at(w, r, (unsigned)__builtin_ctz(mask), v);
 }
 

@@ -75,6 +75,6 @@ void event_at(struct warp *w, const struct record *r, unsigned lane, struct even
     v.warp = w->number;
     v.lane = lane;
     v.instruction = r->site;
-    v.count = 1;
+    v.count = v.count ? v.count : 1;
     events_add(&b->events, &v, b->number, b->event_order++);
 }
