@@ -2,6 +2,8 @@
  * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
 #include "launch.h"
 #include "../ref/checked.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +153,13 @@ void launch_refused(const struct launch *l, struct trace *t) {
     t->buffer_count = l->buffer_count;
 }
 
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]) {
+    if (s->order == SCHEDULE_RANDOM)
+        snprintf(name, SCHEDULE_NAME, "random:%" PRIu64, s->seed);
+    else
+        strcpy(name, s->order == SCHEDULE_REVERSED ? "reversed" : "in-order");
+}
+
 void trace_free(struct trace *t) {
     for (size_t i = 0; t->coverage && i < t->buffer_count; ++i) {
         free(t->coverage[i].stores);
@@ -162,6 +171,7 @@ void trace_free(struct trace *t) {
     free(t->prints);
     free(t->counts);
     free(t->order_open);
+    free(t->device_fault);
     free(t->events);
     free(t->sites);
     *t = (struct trace){0};

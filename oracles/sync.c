@@ -19,11 +19,12 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         }
         if (texts[v->kind] != NULL) {
             found = true;
-            finding_of_event(out, "sync", VERDICT_HAZARD, e, i, must_strdup(texts[v->kind]),
-                             v->kind == EVENT_ABSENT_LANE
-                                 ? "a member mask or width that is wider than the lanes that are there, an early return, "
-                                   "or a partial last warp"
-                                 : "a barrier or warp-wide instruction inside a branch that not all threads take");
+            finding_of_event(
+                out, "sync", VERDICT_HAZARD, e, i, must_strdup(texts[v->kind]),
+                v->kind == EVENT_ABSENT_LANE
+                    ? "a member mask or width that is wider than the lanes that are there, an early return, "
+                      "or a partial last warp"
+                    : "a barrier or warp-wide instruction inside a branch that not all threads take");
         }
     }
     return found ? RULING_FOUND : RULING_CLEAN;

@@ -7,15 +7,14 @@
 
 static char *what(const struct launch *l, const struct event *v) {
     if (v->space == SPACE_REGISTER) {
-        return must_format("register %s is used and was never written", v->name ? v->name : "?");
+        return must_format("register %s is used, and its value was never defined", v->name ? v->name : "?");
     }
-    char *place = v->plane >= 0                ? must_format("plane %s", l->planes[v->plane].name)
-                  : v->buffer >= 0             ? must_format("buffer %s", l->buffers[v->buffer].name)
-                  : v->space == SPACE_LOCAL    ? must_strdup("local memory")
-                  : v->space == SPACE_SHARED   ? must_strdup("shared memory")
-                                               : must_strdup("memory");
-    char *text =
-        must_format("%zu-byte load: byte %" PRId64 " of %s was never written", v->bytes, v->offset, place);
+    char *place = v->plane >= 0              ? must_format("plane %s", l->planes[v->plane].name)
+                  : v->buffer >= 0           ? must_format("buffer %s", l->buffers[v->buffer].name)
+                  : v->space == SPACE_LOCAL  ? must_strdup("local memory")
+                  : v->space == SPACE_SHARED ? must_strdup("shared memory")
+                                             : must_strdup("memory");
+    char *text = must_format("%zu-byte load: byte %" PRId64 " of %s was never written", v->bytes, v->offset, place);
     free(place);
     return text;
 }
@@ -41,8 +40,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i)) {
             continue;
         }
-        struct finding *f =
-            finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));
+        struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));
         f->where.buffer = must_strdup(v->space == SPACE_REGISTER ? (v->name ? v->name : "register")
                                       : v->plane >= 0            ? e->launch->planes[v->plane].name
                                       : v->buffer >= 0           ? e->launch->buffers[v->buffer].name

@@ -16,9 +16,10 @@ static struct launch_buffer buffers[2] = {
     "add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3; mov.u32 %r3, tile; shl.b32 %r2, %r1, 4;\n"                    \
     "add.u32 %r4, %r3, %r2; mov.u32 %r5, 0x55555555; st.shared.v4.u32 [%r4], {%r5, %r5, %r5, %r5};\n"                  \
     "and.b32 %r6, %r1, 1; setp.eq.u32 %p1, %r6, 1;\n"
-#define ECHO  "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r4]; st.global.v4.u32 [%rd5], {%r10, %r11, %r12, %r13};\n"
-#define ECHO2 "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r4]; st.global.v4.u32 [%rd5+512], {%r10, %r11, %r12, %r13};\n"
-#define TILE  ".shared .align 16 .b8 tile[512];\n"
+#define ECHO "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r4]; st.global.v4.u32 [%rd5], {%r10, %r11, %r12, %r13};\n"
+#define ECHO2                                                                                                          \
+    "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r4]; st.global.v4.u32 [%rd5+512], {%r10, %r11, %r12, %r13};\n"
+#define TILE ".shared .align 16 .b8 tile[512];\n"
 
 static struct trace trace;
 static struct ptx_module *module;
@@ -70,12 +71,10 @@ Test(machine_async, sizes) {
     static const struct {
         int n;
         const char *head, *tail;
-    } forms[] = {{4, "ca.shared.global", ""},
-                 {8, "ca.shared::cta.global", ""},
-                 {16, "ca.shared.global.L2::64B", ""},
-                 {16, "cg.shared.global", ""},
-                 {16, "cg.shared.global.L2::128B", ""},
-                 {16, "cg.shared::cta.global.L2::cache_hint.L2::256B", ", %rd9"}};
+    } forms[] = {
+        {4, "ca.shared.global", ""},           {8, "ca.shared::cta.global", ""},
+        {16, "ca.shared.global.L2::64B", ""},  {16, "cg.shared.global", ""},
+        {16, "cg.shared.global.L2::128B", ""}, {16, "cg.shared::cta.global.L2::cache_hint.L2::256B", ", %rd9"}};
     for (size_t f = 0; f < sizeof forms / sizeof *forms; ++f)
         for (int size = -3; size <= forms[f].n; ++size) { /* -3: none given, -2: ignored, -1: not ignored */
             for (size_t o = 0; o < 3; ++o) {
@@ -86,7 +85,7 @@ Test(machine_async, sizes) {
                     strcpy(third, size >= 0 ? ", %r20" : ", %p2");
                 snprintf(body, sizeof body,
                          "%smov.u64 %%rd9, 0x1000000000000000; mov.u32 %%r20, %d; setp.eq.u32 %%p2, %%r20, %d;\n"
-                               "cp.async.%s [%%r4], [%%rd4], %d%s%s;\n"
+                         "cp.async.%s [%%r4], [%%rd4], %d%s%s;\n"
                          "cp.async.commit_group; cp.async.wait_group 0;\n%s",
                          START, size, size == -2 ? -2 : 12345, forms[f].head, forms[f].n, third, forms[f].tail, ECHO);
                 run(body, *all[o]);
@@ -132,8 +131,8 @@ static void expect_seen(const char *what, const char *body, struct launch_option
     finish();
 }
 
-#define COPY   "cp.async.cg.shared.global [%r4], [%rd4], 16;\n"
-#define COMMIT "cp.async.commit_group;\n"
+#define COPY    "cp.async.cg.shared.global [%r4], [%rd4], 16;\n"
+#define COMMIT  "cp.async.commit_group;\n"
 #define WAIT(n) "cp.async.wait_group " #n ";\n"
 
 Test(machine_async, landing) {
@@ -152,8 +151,8 @@ Test(machine_async, landing) {
                     ECHO2,
                 late, 2, 1);
     expect_seen("the same under divergence",
-                START "@%p1 bra ODD;\n" COPY COMMIT "bra BOTH;\nODD:\n" COPY COMMIT COMMIT "BOTH:\n" WAIT(1) ECHO WAIT(0)
-                    ECHO2,
+                START "@%p1 bra ODD;\n" COPY COMMIT "bra BOTH;\nODD:\n" COPY COMMIT COMMIT "BOTH:\n" WAIT(1)
+                    ECHO WAIT(0) ECHO2,
                 late, 2, 1);
     for (uint64_t seed = 1; seed <= 20; ++seed) { /* of each lane's copy by itself, then all */
         run(plain, random_order(seed));
@@ -221,8 +220,9 @@ Test(machine_async, faults) {
                  31);
     expect_event("sources that are none", START "cp.async.ca.shared.global [%r4], [%rd4+4], 8; cp.async.wait_all;",
                  EVENT_MISALIGNED, 0, 4, 8, 32);
-    expect_event("few bytes read, alignment of all", START "cp.async.ca.shared.global [%r4], [%rd4+4], 8, 1;"
-                                                           "cp.async.wait_all;",
+    expect_event("few bytes read, alignment of all",
+                 START "cp.async.ca.shared.global [%r4], [%rd4+4], 8, 1;"
+                       "cp.async.wait_all;",
                  EVENT_MISALIGNED, 0, 4, 1, 32);
     expect_event("a source size above the copy's",
                  START "sub.u32 %r20, %r1, 10; @%p1 cp.async.ca.shared.global [%r4], [%rd4], 8, %r20;"
@@ -254,14 +254,13 @@ Test(machine_async, faults) {
 /* An arena of two planes of 256 bytes. */
 Test(machine_async, planes) {
     static const struct launch_plane planes[] = {{"low", 0, 256}, {"high", 256, 256}};
-    const struct machine_test test = {
-        .module_level = ".extern .shared .align 16 .b8 tile[];\n",
-        .body = START "cp.async.ca.shared.global [%r4], [%rd4], 8; cp.async.wait_all;",
-        .buffers = buffers,
-        .buffer_count = 2,
-        .shared = 512,
-        .planes = planes,
-        .plane_count = 2};
+    const struct machine_test test = {.module_level = ".extern .shared .align 16 .b8 tile[];\n",
+                                      .body = START "cp.async.ca.shared.global [%r4], [%rd4], 8; cp.async.wait_all;",
+                                      .buffers = buffers,
+                                      .buffer_count = 2,
+                                      .shared = 512,
+                                      .planes = planes,
+                                      .plane_count = 2};
     module = machine_must(&test, &trace);
     size_t seen = 0;
     for (size_t i = 0; i < trace.event_count; ++i) {
@@ -303,7 +302,9 @@ Test(machine_async, exits) {
     run(START COPY "ret;\n", (struct launch_options){.unwatched = WATCH_ASYNC});
     cr_assert(!events_of(EVENT_ASYNC_EXIT), "the watch is off");
     finish();
-    expect_silence("everything has been waited for", START COPY COMMIT COPY "cp.async.wait_all;\nret;\n");
+    expect_silence("everything has been waited for",
+                   START "cp.async.ca.shared.global [%r4], [%rd4], 8;\n" COMMIT
+                         "cp.async.ca.shared.global [%r4+8], [%rd4+8], 8; cp.async.wait_all;\nret;\n");
     expect_silence("an empty group is in flight for ever", START COPY COMMIT COMMIT COMMIT WAIT(2) "ret;\n");
     expect_silence("groups without a copy", START COMMIT COMMIT "ret;\n");
     expect_silence("a wait without a copy", START "cp.async.wait_all;\n" WAIT(0) "ret;\n");
@@ -315,7 +316,9 @@ Test(machine_async, many_in_flight) {
         run(START "mov.u32 %r20, 0;\nLOOP:\n"
                   "cp.async.cg.shared.global [%r4], [%rd4], 16; cp.async.commit_group; add.u32 %r20, %r20, 1;\n"
                   "setp.lt.u32 %p2, %r20, 9000; @%p2 bra LOOP;\n" WAIT(0) ECHO,
-            o == 0 ? late : o == 1 ? early : random_order(5));
+            o == 0   ? late
+            : o == 1 ? early
+                     : random_order(5));
         cr_assert(!memcmp(result, source, BYTES), "the bytes after 9000 copies, landing %d", o);
         cr_assert(!events_of(EVENT_ASYNC_EXIT), "none is in flight at the exit");
         finish();
@@ -358,8 +361,10 @@ Test(machine_async, refused) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         struct error e = {""};
-        const struct machine_test test = {
-            .module_level = TILE ".global .align 16 .b8 fixed[16];\n", .body = bad[i], .buffers = buffers, .buffer_count = 2};
+        const struct machine_test test = {.module_level = TILE ".global .align 16 .b8 fixed[16];\n",
+                                          .body = bad[i],
+                                          .buffers = buffers,
+                                          .buffer_count = 2};
         const bool ran = machine_try(&test, &module, &trace, &e);
         cr_assert(!ran && module && strstr(e.text, "k.ptx:") && strstr(e.text, "cp."), "%s: %s", bad[i], e.text);
         finish();

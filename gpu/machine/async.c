@@ -1,13 +1,13 @@
 /* Copies in flight. Each lane has groups of its own: a copy belongs to the group that its lane commits next, and a wait
  * ends the lane's groups but for the newest ones (PTX ISA 9.7.9.25.3.2, 9.7.9.25.3.3). Between the two a copy may land
- * at any time; it lands when it is issued or when it is waited for, as the schedule says (order.h), and reads its source
- * then: nothing orders the source's bytes before the wait either.
+ * at any time; it lands when it is issued or when it is waited for, as the schedule says (schedule.h), and reads its
+ * source then: nothing orders the source's bytes before the wait either.
  *
  * Copies of one instruction whose lanes have committed equally often are one batch. Batches are in the order of issue.
  * A bad destination drops the copy, a bad source gives bytes 0xFF, each with its event. */
 #include "async.h"
 #include "../../ref/checked.h"
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { MOST_IN_FLIGHT = 1 << 16 };
 
 struct copy { /* of one lane */
     const uint8_t *from;
-    struct region *locked; /* memory_copy_source */
+    struct region *noted; /* memory_copy_source */
     uint32_t at;           /* shared address */
     uint8_t size, bytes;   /* read, and written: the rest is zeros */
     uint8_t lane;
@@ -30,7 +30,7 @@ struct batch {
     uint32_t group; /* commits that these lanes had done */
     size_t first;   /* of its copies */
     uint32_t count;
-    uint32_t site;
+    const struct record *r;
 };
 
 struct copies { /* of one warp */
@@ -70,14 +70,21 @@ void async_close(struct block *b) {
 
 /* ---- landing ---- */
 
-static inline void land(struct warp *w, const struct copy *c) {
+static void land_noted(struct warp *w, const struct record *issued, const struct copy *c, uint8_t *to) {
+    struct record source = *issued;
+    source.c = issued->c + 1;
+    memory_read_noted(w, &source, c->lane, c->noted, c->from, to, c->size);
+}
+
+/* issued: the record of the copy. */
+static inline void land(struct warp *w, const struct record *issued, const struct copy *c) {
     uint8_t *to = w->block->shared + c->at;
-    if (__builtin_expect(c->size == 16 && !c->locked, 1)) {
+    if (__builtin_expect(c->size == 16 && !c->noted, 1)) {
         memcpy(to, c->from, 16);
         return;
     }
-    if (c->locked)
-        memory_read_locked(w, c->locked, c->from, to, c->size);
+    if (c->noted)
+        land_noted(w, issued, c, to);
     else if (c->size == 4)
         memcpy(to, c->from, 4);
     else if (c->size == 8)
@@ -96,7 +103,7 @@ static void end_copies(struct warp *w, const struct record *r, struct copies *c,
         if (!(lanes >> x->lane & 1))
             continue;
         if (!x->landed)
-            land(w, x);
+            land(w, b->r, x);
         watch_copy_waited(w, r, x->lane, x->at, x->bytes);
     }
     b->mask &= ~lanes;
@@ -172,7 +179,8 @@ void async_exit(struct warp *w, const struct record *r, uint32_t lanes) {
                                         .store = true,
                                         .warp = w->number,
                                         .lane = x->lane,
-                                        .instruction = batch->site}};
+                                        .instruction = batch->r->site,
+                                        .bytes = x->bytes}};
             memcpy(v.other.block, b->id, sizeof v.other.block);
             memory_shared_place(b->machine, x->at, &v);
             event_at(w, r, x->lane, v);
@@ -254,14 +262,16 @@ static void form_request(const struct warp *w, const struct record *r, uint32_t 
     for (int i = 0; i < LANES; ++i) {
         const uint64_t in = -(uint64_t)(mask >> i & 1);
         any |= (q->to[i] | q->from[i]) & in;
-        outside |= ((uint64_t)(q->to[i] < s->lo) | (q->to[i] > last_to) | (q->from[i] < t->lo) |
-                    (q->from[i] > last_from)) & in;
+        outside |=
+            ((uint64_t)(q->to[i] < s->lo) | (q->to[i] > last_to) | (q->from[i] < t->lo) | (q->from[i] > last_from)) &
+            in;
     }
     q->plain = !outside && !(any & (bytes - 1));
 }
 
 /* The exact path of one lane. False: there is nothing to copy to. */
-static bool find_copy(struct warp *w, const struct record *r, unsigned lane, const struct request *q, struct copy *out) {
+static bool find_copy(struct warp *w, const struct record *r, unsigned lane, const struct request *q,
+                      struct copy *out) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
     struct record source = *r;
     source.c = r->c + 1;
@@ -282,8 +292,10 @@ static bool find_copy(struct warp *w, const struct record *r, unsigned lane, con
     const uint8_t *host = memory_copy_target(w, r, lane, to, x->bytes);
     *out = (struct copy){.from = poison_bytes, .size = (uint8_t)size, .bytes = x->bytes, .lane = (uint8_t)lane};
     if (size) { /* else the source is not touched, wherever it may be */
-        const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &out->locked);
+        const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &out->noted);
         out->from = from ? from : poison_bytes;
+        if (from && out->locked)
+            memory_note_copy(w, r, lane, out->locked, from, size);
     }
     if (host)
         out->at = (uint32_t)(host - w->block->shared);
@@ -299,7 +311,7 @@ static void issue(struct warp *w, const struct record *r, uint32_t mask, const s
     make_room(w, r, c);
     struct batch *batch = &c->batches[c->batch_count];
     *batch = (struct batch){
-        .group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .site = r->site};
+        .group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .r = r};
     const uint32_t start = (uint32_t)(s->host - b->shared);
     for (uint32_t left = mask; left;) {
         const unsigned lane = next_lane(order, &left);
@@ -316,7 +328,7 @@ static void issue(struct warp *w, const struct record *r, uint32_t mask, const s
         batch->mask |= 1u << lane;
         watch_copy_issued(w, r, lane, x->at, bytes);
         if (lands_early(b)) {
-            land(w, x);
+            land(w, r, x);
             x->landed = true;
         }
     }

@@ -23,14 +23,15 @@ void async_close(struct block *b);
 void async_exit(struct warp *w, const struct record *r, uint32_t lanes);
 
 /* memory.c: what one lane's copy writes and reads, of `bytes` bytes, with the events of a store to shared memory and of
- * a load from global memory by access number r->c. NULL: an event was made. *locked: the region when other blocks may
- * be storing to it, else NULL. */
+ * a load from global memory by access number r->c. NULL: an event was made. *noted: the region when its loads must be
+ * told to the watchers, else NULL. */
 uint8_t *memory_copy_target(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes);
 const uint8_t *memory_copy_source(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes,
-                                  size_t alignment, struct region **locked);
+                                  size_t alignment, struct region **noted);
 /* Fills in plane and offset of an event at a shared address that is in a range. */
 void memory_shared_place(const struct machine *m, uint32_t at, struct event *v);
-/* to = bytes of such a region, read under its lock. */
-void memory_read_locked(struct warp *w, struct region *locked, const uint8_t *from, uint8_t *to, size_t bytes);
+/* to = bytes of such a region, loaded by access number r->c of that lane. */
+void memory_read_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
+                       uint8_t *to, size_t bytes);
 
 #endif

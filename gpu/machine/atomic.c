@@ -4,7 +4,7 @@
  * Source: PTX ISA 9.0, 9.7.13.5, 9.7.13.6. */
 #include "../../ref/half.h"
 #include "nan.h"
-#include "order.h"
+#include "schedule.h"
 #include "spot.h"
 #include "valid.h"
 #include <string.h>
@@ -125,7 +125,7 @@ static void run_lane(struct warp *w, const struct record *r, const struct access
                      const struct spot *spot) {
     const unsigned op = r->b & 0xff;
     const enum ptx_type t = (enum ptx_type)(r->b >> 8 & 0xff);
-    const bool returns = r->b & ATOMIC_RETURNS, floating = t >= PTX_F16;
+    const bool returns = r->b & ATOMIC_RETURNS;
     const uint32_t *registers = w->wide + r->wide;
     const size_t unit = x->element_bytes;
     struct value old[8];
@@ -133,13 +133,11 @@ static void run_lane(struct warp *w, const struct record *r, const struct access
         old[e] = (struct value){UINT64_MAX, UINT64_MAX};
     if (spot->host) {
         const struct value c = op == ATOMIC_CAS ? get(w, x, registers[2 * x->elements], lane) : (struct value){0};
-        const unsigned reduced = returns || floating || op > ATOMIC_XOR ? 0 : 1u << op;
-        const struct cell_writer me = writer(w, r, lane);
         atomic_flag *lock = lock_spot(w->block->machine, spot);
         if (spot->region && spot->region->watched_reads && x->atomic)
             valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         if (spot->region)
-            note_atomic(w, spot, x->bytes, reduced, &me);
+            note_atomic(w, r, lane, spot, x->bytes);
         for (unsigned e = 0; e < x->elements; ++e) {
             struct value b = get(w, x, registers[e], lane);
             if (unit < 8)

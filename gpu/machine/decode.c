@@ -1,7 +1,7 @@
 /* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
  * own, branches to records. What the instructions mean is in decode_*.c. */
-#include "decode.h"
 #include "../../ref/checked.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,8 +164,9 @@ static bool changing_register(struct decoder *d, const char *name, uint32_t *off
     static const struct {
         const char *name;
         int how;
-    } clocks[] = {{"%clock", 0},          {"%clock_hi", CLOCK_HIGH},       {"%clock64", CLOCK_WIDE},
-                  {"%globaltimer", CLOCK_WIDE}, {"%globaltimer_lo", 0}, {"%globaltimer_hi", CLOCK_HIGH}};
+    } clocks[] = {
+        {"%clock", 0},          {"%clock_hi", CLOCK_HIGH},      {"%clock64", CLOCK_WIDE}, {"%globaltimer", CLOCK_WIDE},
+        {"%globaltimer_lo", 0}, {"%globaltimer_hi", CLOCK_HIGH}};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; ++i)
         if (!strcmp(name, clocks[i].name)) {
             *offset = temp(d);
@@ -373,6 +374,29 @@ struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t 
     return r;
 }
 
+/* A record that is no instruction of its own. */
+static struct record *emit_aside(struct decoder *d, handler *run, uint32_t a, uint32_t c, int64_t imm) {
+    const bool first = d->first;
+    d->first = false;
+    struct record *r = emit(d, run, BLEND_NONE, 0, a, 0, c, imm);
+    d->first = first;
+    return r;
+}
+
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift) {
+    if (d->l->options.census)
+        emit_aside(d, op_count_access, base, access, shift);
+}
+
+/* Guarded-off instructions count as well, as on hardware. */
+static void count_executed(struct decoder *d) {
+    const uint32_t guard = d->guard;
+    d->guard = 0;
+    if (d->l->options.census)
+        emit_aside(d, op_count_executed, 0, 0, 0);
+    d->guard = guard;
+}
+
 void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
     const unsigned bits = lane_shapes[op].dst;
     emit(d, d->isa->lanes[op], bits == 1 ? BLEND_NONE : bits == 64 ? BLEND_64 : BLEND_32, dst, a, b, c, imm);
@@ -402,8 +426,9 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 static bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,  opcodes_warp,
-                                                  opcodes_scalar,  opcodes_video,  opcodes_atomic, opcodes_hints};
+    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,
+                                                  opcodes_warp,    opcodes_tensor, opcodes_scalar,
+                                                  opcodes_video,   opcodes_atomic, opcodes_hints};
     if (is_rare_integer(d))
         return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
@@ -411,6 +436,16 @@ static bool decode_one(struct decoder *d) {
             if (!strcmp(o->name, d->in->opcode))
                 return o->decode(d);
     return decode_table(d);
+}
+
+/* A census counts an instruction that needs the whole warp once, when the warp has come. */
+static void gather_asides(struct decoder *d, size_t from) {
+    struct record *r = d->p->records;
+    size_t at = from;
+    while (at < d->p->record_count && (r[at].gather != GATHER_LIVE || r[at].guard))
+        ++at;
+    for (size_t i = from; at < d->p->record_count && i < at; ++i)
+        r[i].gather = GATHER_LIVE;
 }
 
 static void place_registers(struct decoder *d) {
@@ -485,6 +520,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
     p->module = d.m;
     p->entry = d.f;
     place_registers(&d);
+    undefined_open(&d);
     fill_params(&d);
     size_t *start = must_calloc(d.f->instruction_count + 1, sizeof *start);
     bool ok = true;
@@ -500,7 +536,9 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         if (d.in->guard >= 0)
             d.guard = d.slot[d.in->guard] | (d.in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
-        ok = decode_one(&d);
+        count_executed(&d);
+        ok = undefined_before(&d, decode_one) && decode_one(&d);
+        gather_asides(&d, start[i]);
         if (ok && d.file_end > UINT32_MAX / 2)
             ok = fail(e, "%.600s: entry %.200s has too many registers", d.m->path, d.f->name);
     }
@@ -514,6 +552,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         find_undefined(&d);
         p->file_bytes = (d.file_end + 63) / 64 * 64;
     }
+    undefined_close(&d);
     free(start), free(d.slot), free(d.read_across), free(d.params);
     if (ok)
         return p;
@@ -525,6 +564,6 @@ void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide);
+    free(p->undefined), free(p->undefined_wide), free(p->names);
     free(p);
 }

@@ -29,6 +29,7 @@ struct decoder {
     bool first;     /* its first record is still to come */
     unsigned taken; /* parts that have been understood, a bit each */
     unsigned temps, pred_temps;
+    struct undefined *undefined; /* undefined.h */
 };
 
 /* "PTX:LINE: unknown instruction `text` (SOURCE:LINE): why" ; why may be NULL. Always false. */
@@ -85,12 +86,14 @@ struct opcode {
 };
 extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_async[],
     opcodes_warp[]; /* end: NULL */
-extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[];
+extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[], opcodes_tensor[];
 /* decode_integer.c: carries, packed and other rare integer forms, told by their modifiers. */
 bool is_rare_integer(const struct decoder *d);
 bool decode_rare_integer(struct decoder *d);
 /* decode_hints.c: takes the modifiers and operands of membar and fence. */
 bool take_fence(struct decoder *d);
+/* With a census: the access is counted when it is executed. Goes ahead of the record of the access itself. */
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 

@@ -37,7 +37,8 @@ static bool decode_copy(struct decoder *d) {
     if (n->kind != PTX_OP_INTEGER || (n->bits != 16 && (cg || (n->bits != 4 && n->bits != 8))))
         return refuse(d, cg ? "a copy of 16 bytes" : "a copy of 4, 8 or 16 bytes");
     const unsigned bytes = (unsigned)n->bits;
-    struct access target = {.store = true, .elements = 1, .element_bytes = (uint8_t)bytes, .bytes = (uint8_t)bytes};
+    struct access target = {
+        .store = true, .unmodelled = true, .elements = 1, .element_bytes = (uint8_t)bytes, .bytes = (uint8_t)bytes};
     struct access origin = {.elements = 1, .element_bytes = (uint8_t)bytes, .bytes = (uint8_t)bytes};
     uint32_t a, b, size = COPY_NONE, ignore = COPY_NONE, hint;
     int64_t shift, source_shift;
@@ -48,6 +49,7 @@ static bool decode_copy(struct decoder *d) {
         return false;
     const uint32_t list = wide(d, COPY_WIDES), number = add_access(d, &target);
     add_access(d, &origin);
+    count_access(d, a, number, shift);
     d->p->wide[list + COPY_SIZE] = size;
     d->p->wide[list + COPY_IGNORE] = ignore;
     d->p->wide[list + COPY_SHIFT_LOW] = (uint32_t)source_shift;

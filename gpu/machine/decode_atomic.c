@@ -60,7 +60,7 @@ static bool decode_atomic(struct decoder *d) {
     static const char *const vectors[] = {"v2", "v4", "v8"};
     const bool red = !strcmp(d->in->opcode, "red");
     struct access x = {.store = true, .strong = true, .atomic = true, .elements = 1};
-    one_of(d, orders, 4);
+    const int order = one_of(d, orders, 4);
     one_of(d, scopes, 4);
     const bool policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint"), noftz = has(d, "noftz");
     if (!take_space(d, &x.space))
@@ -97,8 +97,14 @@ static bool decode_atomic(struct decoder *d) {
     d->p->float_atomics |= t >= PTX_F16 && op == ATOMIC_ADD;
     const bool returns = to && has_destination(to);
     x.atomic = returns || op != ATOMIC_EXCH; /* else a store, and nothing is read */
+    x.order = ACCESS_STORE | (x.atomic ? ACCESS_LOAD : 0) | (order == 1 || order == 3 ? ACCESS_ACQUIRE : 0) |
+              (order >= 2 ? ACCESS_RELEASE : 0);
+    x.reduced = returns || t >= PTX_F16 || op > ATOMIC_XOR ? 0 : (uint16_t)(1u << op);
+    x.unmodelled = true;
+    const uint32_t access = add_access(d, &x);
+    count_access(d, base, access, shift);
     emit(d, op_atomic, BLEND_NONE, FILE_SCRATCH, base,
-         (uint32_t)op | (uint32_t)t << 8 | (returns ? (uint32_t)ATOMIC_RETURNS : 0), add_access(d, &x), shift)
+         (uint32_t)op | (uint32_t)t << 8 | (returns ? (uint32_t)ATOMIC_RETURNS : 0), access, shift)
         ->wide = list;
     return true;
 }

@@ -180,11 +180,17 @@ static bool refuse_cluster(struct decoder *d) {
 }
 
 const struct opcode opcodes_hints[] = {
-    {"prefetch", decode_prefetch},         {"prefetchu", decode_prefetch},
-    {"applypriority", decode_applypriority}, {"discard", decode_discard},
-    {"createpolicy", decode_createpolicy}, {"nanosleep", decode_nanosleep},
-    {"pmevent", decode_pmevent},           {"griddepcontrol", decode_griddepcontrol},
-    {"setmaxnreg", decode_setmaxnreg},     {"mbarrier", refuse_mbarrier},
-    {"mapa", refuse_cluster},              {"getctarank", refuse_cluster},
+    {"prefetch", decode_prefetch},
+    {"prefetchu", decode_prefetch},
+    {"applypriority", decode_applypriority},
+    {"discard", decode_discard},
+    {"createpolicy", decode_createpolicy},
+    {"nanosleep", decode_nanosleep},
+    {"pmevent", decode_pmevent},
+    {"griddepcontrol", decode_griddepcontrol},
+    {"setmaxnreg", decode_setmaxnreg},
+    {"mbarrier", refuse_mbarrier},
+    {"mapa", refuse_cluster},
+    {"getctarank", refuse_cluster},
     {NULL, NULL},
 };

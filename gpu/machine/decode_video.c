@@ -191,8 +191,9 @@ static bool decode_simd(struct decoder *d) {
         if (d->in->operands[i].minus)
             return refuse(d, "a negated operand");
     uint32_t dst, s[3];
-    if (!places(d, quad, &how) || !pick(d, 1, quad, &how, VIDEO_A_PICK_AT) || !pick(d, 2, quad, &how, VIDEO_B_PICK_AT) ||
-        !word(d, 0, &dst) || !word(d, 1, &s[0]) || !word(d, 2, &s[1]) || !word(d, 3, &s[2]))
+    if (!places(d, quad, &how) || !pick(d, 1, quad, &how, VIDEO_A_PICK_AT) ||
+        !pick(d, 2, quad, &how, VIDEO_B_PICK_AT) || !word(d, 0, &dst) || !word(d, 1, &s[0]) || !word(d, 2, &s[1]) ||
+        !word(d, 3, &s[2]))
         return false;
     lane(d, OP_video_simd, dst, s[0], s[1], s[2], (int64_t)how);
     return true;

@@ -6,14 +6,14 @@
  * lanes (a barrier, ldmatrix, mma, a .sync operation) makes its group wait until they have come or have exited, as
  * hardware does; only when all groups wait and none can go on does the lowest go without the others, and the handler
  * makes an event of it. A group that spins gives way at the end of its slice, to other groups and other warps. Other
- * schedules (order.h) run the highest group first, or any, and give way anywhere.
+ * schedules (schedule.h) run the highest group first, or any, and give way anywhere.
  * Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 #include <string.h>
 
 void warp_start(struct warp *w, uint32_t lanes) {
-    w->live = w->mask = lanes;
+    w->existing = w->live = w->mask = lanes;
     w->pc = 0;
     w->other_count = 0;
     w->pinned = w->forced = false;
@@ -103,7 +103,8 @@ static unsigned pick(const struct warp *w, bool oldest) {
         const struct group *g = &w->others[i];
         if (g->waiting)
             continue;
-        if (best == UINT32_MAX || (oldest ? g->since < w->others[best].since : (g->pc ^ turn) < (w->others[best].pc ^ turn)))
+        if (best == UINT32_MAX ||
+            (oldest ? g->since < w->others[best].since : (g->pc ^ turn) < (w->others[best].pc ^ turn)))
             best = i;
     }
     return best;

@@ -4,7 +4,8 @@
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
 #include "async.h"
-#include "order.h"
+#include "hazard.h"
+#include "schedule.h"
 #include "spot.h"
 #include "valid.h"
 #include <string.h>
@@ -153,12 +154,13 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
  * highest one's byte stays, and
  * "two stores differed" holds when the values ever stored to a byte are not all the same: as long as they are, the byte
  * that is there is that value. "Raced" looks at one block at a time: its own bytes there, the thread that stored them,
- * and whether a barrier came in between. While the machine runs, cells hold places + 1 for block numbers, 0 for none. */
+ * and whether a barrier came in between. While the machine runs, cells hold places + 1 for block numbers, 0 for none.
+ */
 /* The last store of a cell, by another thread of this block, is ordered before what warp w does now: by a barrier that
  * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
 static bool is_ordered(const struct warp *w, const struct cell_history *h) {
     const uint32_t other = h->last.thread / LANES;
-    return w->clock[other] > h->arrivals || (other == w->number && w->syncs > h->syncs);
+    return other == w->number ? w->syncs > h->syncs : w->clock[other] > h->arrivals;
 }
 
 static void store_any(const struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
@@ -175,13 +177,16 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
             atomic |= cells[c].atomic;
         differs &= !atomic;
         for (size_t i = 0; i < bytes; ++i) {
-            if ((stores[i] & 0x7f) && data[i] != value[i] && !atomic)
+            if ((stores[i] & 0x7f) && data[i] != value[i] && !atomic) {
                 stores[i] |= 0x80;
+                atomic_store_explicit(&w->block->machine->differed, true, memory_order_relaxed);
+            }
             if ((stores[i] & 0x7f) < 0x7f)
                 ++stores[i];
         }
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
+            h->several |= h->last.block && (h->last.block != me->block || h->last.thread != me->thread);
             h->raced |= differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
             if (!h->first.block || me->block < h->first.block)
                 h->first = *me;
@@ -211,27 +216,15 @@ atomic_flag *lock_spot(struct machine *m, const struct spot *spot) {
     return lock;
 }
 
-static struct traffic *note_block(struct region *g, size_t offset, uint64_t block) {
-    struct traffic *t = &g->traffic[offset / g->lock_bytes];
-    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
-    t->high = block > t->high ? (uint32_t)block : t->high;
-    return t;
-}
-
-static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
-    struct traffic *t = note_block(g, offset, block);
-    t->read |= !store;
-    t->written |= store;
-}
-
-static inline void store_counted(struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
-                                 const struct cell_writer *me) {
+static inline void store_counted(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                                 const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
+    const struct cell_writer who = writer(w, r, lane), *me = &who;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
-    if (lock) {
+    if (lock)
         take(lock);
-        note_traffic(g, offset, me->block, true);
-    }
+    if (g->notes_stores || m->exact)
+        hazard_global(w, r, lane, g, offset, bytes, value);
     if (bytes != 4 || !store_first(w, g, offset, value, me))
         store_any(w, g, offset, value, bytes, me);
     if (lock)
@@ -245,15 +238,11 @@ struct cell_writer writer(const struct warp *w, const struct record *r, unsigned
 
 /* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
  * kept as those of plain stores are. */
-void note_atomic(struct warp *w, const struct spot *spot, size_t bytes, unsigned reduced,
-                 const struct cell_writer *me) {
+void note_atomic(struct warp *w, const struct record *r, unsigned lane, const struct spot *spot, size_t bytes) {
+    const struct cell_writer who = writer(w, r, lane), *me = &who;
     struct region *g = spot->region;
-    if (g->traffic) {
-        struct traffic *t = note_block(g, spot->offset, me->block);
-        t->reduced |= (uint16_t)reduced;
-        t->read |= !reduced;
-        t->written |= !reduced;
-    }
+    if (g->traffic)
+        hazard_global(w, r, lane, g, spot->offset, bytes, NULL);
     for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
         if (me->block > g->winner[i])
             g->winner[i] = (uint32_t)me->block;
@@ -278,19 +267,27 @@ void note_atomic(struct warp *w, const struct spot *spot, size_t bytes, unsigned
 
 void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
                 struct spot spots[LANES]) {
-    const struct block *b = w->block;
+    struct block *b = w->block;
     const struct access *x = &b->machine->program->accesses[r->c];
     uint32_t at[LANES] = {0}, shared = 0;
+    uint8_t watched = 0; /* lanes may be in several ranges, of which the site knows one */
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         spots[lane] = find_spot(w, r, x, lane, addr[lane]);
         if (spots[lane].host && !spots[lane].region) {
             shared |= 1u << lane;
+            watched |= b->sites[r->c].watched;
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
+    if (shared && watched) {
+        const uint8_t own = b->sites[r->c].watched;
+        b->sites[r->c].watched = watched;
         watch_shared(w, r, shared, at);
+        b->sites[r->c].watched = own;
+    }
+    if (x->strong && mask & ~shared)
+        watch_strong(w, r);
 }
 
 static void store_lane(struct warp *w, const struct record *r, const struct access *x, unsigned lane,
@@ -301,9 +298,8 @@ static void store_lane(struct warp *w, const struct record *r, const struct acce
         const uint64_t v = x->wide_registers ? reg64(w, registers[e])[lane] : reg32(w, registers[e])[lane];
         memcpy(value + e * x->element_bytes, &v, x->element_bytes);
     }
-    const struct cell_writer me = writer(w, r, lane);
     if (spot->region)
-        store_counted(w, spot->region, spot->offset, value, x->bytes, &me);
+        store_counted(w, r, lane, spot->region, spot->offset, value, x->bytes);
     else
         memcpy(spot->host, value, x->bytes);
 }
@@ -316,7 +312,7 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
-        note_traffic(spot->region, spot->offset, w->block->place + 1, false);
+        hazard_global(w, r, lane, spot->region, spot->offset, x->bytes, NULL);
         if (spot->region->watched_reads)
             valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
@@ -387,8 +383,7 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
     const struct lane_order order = lane_order(w->block);
     for (uint32_t left = mask; left;) {
         const unsigned lane = next_lane(order, &left);
-        const struct cell_writer me = writer(w, r, lane);
-        store_counted(w, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
+        store_counted(w, r, lane, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4);
     }
 }
 
@@ -404,6 +399,9 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
 /* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
 void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
+    uint8_t gone[128];
+    for (size_t i = 0; i < sizeof gone; ++i)
+        gone[i] = poison[i % sizeof poison];
     struct machine *m = w->block->machine;
     const struct access *x = &m->program->accesses[r->c];
     uint64_t addr[LANES];
@@ -411,14 +409,16 @@ void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     memory_addresses(w, r, addr);
     find_spots(w, r, mask, addr, spots);
     for (uint32_t left = mask; left; left &= left - 1) {
-        struct spot spot = spots[__builtin_ctz(left)];
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        struct spot spot = spots[lane];
+        if (spot.region && spot.region->traffic) {
+            atomic_flag *lock = lock_spot(m, &spot);
+            hazard_global(w, r, lane, spot.region, spot.offset, x->bytes, gone);
+            unlock_spot(lock);
+        }
         for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
             struct region *g = spot.region;
             atomic_flag *lock = lock_spot(m, &spot);
-            if (g->traffic) {
-                struct traffic *t = note_block(g, spot.offset, w->block->place + 1);
-                t->read = t->written = true;
-            }
             *spot.host = poison[i % sizeof poison];
             g->winner[spot.offset] = 0;
             if (g->coverage)
@@ -435,19 +435,22 @@ uint8_t *memory_copy_target(struct warp *w, const struct record *r, unsigned lan
 }
 
 const uint8_t *memory_copy_source(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes,
-                                  size_t alignment, struct region **locked) {
+                                  size_t alignment, struct region **noted) {
     const struct spot spot = global_spot(w, r, lane, address, false, bytes, alignment);
-    *locked = spot.region && spot.region->traffic ? spot.region : NULL;
+    *noted = spot.region && (spot.region->traffic || spot.region->watched_reads) ? spot.region : NULL;
     return spot.host;
 }
 
-void memory_read_locked(struct warp *w, struct region *locked, const uint8_t *from, uint8_t *to, size_t bytes) {
-    const size_t offset = (size_t)(from - locked->data);
-    atomic_flag *lock = lock_of(w->block->machine, locked, offset);
-    take(lock);
-    note_traffic(locked, offset, w->block->place + 1, false);
+void memory_read_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
+                       uint8_t *to, size_t bytes) {
+    const struct spot spot = {.region = noted, .offset = (size_t)(from - noted->data)};
+    atomic_flag *lock = lock_spot(w->block->machine, &spot);
+    if (noted->traffic)
+        hazard_global(w, r, lane, noted, spot.offset, bytes, NULL);
+    if (noted->watched_reads)
+        valid_global(w, r, lane, noted, spot.offset, bytes);
     memcpy(to, from, bytes);
-    atomic_flag_clear_explicit(lock, memory_order_release);
+    unlock_spot(lock);
 }
 
 void memory_shared_place(const struct machine *m, uint32_t at, struct event *v) {

@@ -2,7 +2,7 @@
  * what the access site may use. Anything else goes to memory.c, which looks at each lane and says what is wrong.
  * Compiled once for each instruction set. */
 #include "isa.h"
-#include "order.h"
+#include "schedule.h"
 #include "watch.h"
 #include <string.h>
 

@@ -1,66 +1,36 @@
-/* What PTX leaves open and a schedule decides: which block, warp, group of lanes or lane of a store comes first, and
- * when an asynchronous copy lands. Every choice is a function of (schedule, block, choices made before in that block),
- * so that a run is the same for every number of CPU threads. */
+/* What is ordered before what, among the threads of one block: program order, barriers, bar.warp.sync, and nothing
+ * else. Votes, shuffles, ldmatrix and mma make lanes wait for each other but order no memory (PTX ISA 9.7.9.6,
+ * 9.7.13.1); fences and atomics order only what the programmer pairs up, which race.h looks at.
+ *
+ * Between warps: vector clocks. clock[x] counts the barriers that warp x had come to before something that is ordered
+ * before now; a barrier joins the clocks of those that come and hands them to those that wait. What warp x did while
+ * its own count was c is ordered before what another warp does now exactly when that one's clock[x] > c.
+ * Inside a warp: every bar.warp.sync, and every barrier waited for, has a number. While all lanes take part, one number
+ * says all: what was done before sync s is ordered before what any lane does now when whole > s. Otherwise known[j][i]
+ * is the last sync of lane i that lane j knows of, directly or through other lanes. */
 #ifndef GPU_MACHINE_ORDER_H
 #define GPU_MACHINE_ORDER_H
 
 #include "machine.h"
 
-static inline enum schedule_order order_of(const struct block *b) {
-    return b->machine->launch->options.schedule.order;
-}
-/* SCHEDULE_RANDOM: the next choice of this block, in 0 .. bound - 1. */
-static inline uint32_t draw_below(struct block *b, uint32_t bound) {
-    return (uint32_t)((uint64_t)random_u32(&b->draws) * bound >> 32);
-}
-
-/* Lanes of one store or atomic one after the other, cyclically from `first`, up or down. Of two lanes that store to one
- * address the later one stays. */
-struct lane_order {
-    uint8_t first;
-    bool down;
+struct warp_order {
+    uint32_t clock[LANES];
+    uint32_t syncs; /* so far */
+    uint32_t whole; /* the last one that all lanes of the warp took part in */
+    bool parts;     /* some lanes only took part in one since; else known holds nothing */
+    uint32_t known[LANES][LANES];
 };
-static inline struct lane_order lane_order(struct block *b) {
-    switch (order_of(b)) {
-    case SCHEDULE_IN_ORDER:
-        return (struct lane_order){0, false};
-    case SCHEDULE_REVERSED:
-        return (struct lane_order){LANES - 1, true};
-    default:
-        break;
-    }
-    const uint32_t bits = random_u32(&b->draws);
-    return (struct lane_order){bits & (LANES - 1), bits >> 31};
-}
-/* Takes the next lane out of *left, which is not 0. */
-static inline unsigned next_lane(struct lane_order o, uint32_t *left) {
-    unsigned lane;
-    if (o.down) { /* bit 31 of the turned mask is lane `first` */
-        const unsigned by = LANES - 1 - o.first;
-        const uint32_t turned = by ? *left << by | *left >> (LANES - by) : *left;
-        lane = (LANES - 1 - (unsigned)__builtin_clz(turned) - by) % LANES;
-    } else {
-        const uint32_t turned = o.first ? *left >> o.first | *left << (LANES - o.first) : *left;
-        lane = ((unsigned)__builtin_ctz(turned) + o.first) % LANES;
-    }
-    *left &= ~(1u << lane);
-    return lane;
-}
 
-/* A copy lands when it is issued; else when it is waited for. */
-static inline bool lands_early(struct block *b) {
-    const struct schedule *s = &b->machine->launch->options.schedule;
-    if (s->order == SCHEDULE_RANDOM)
-        return draw_below(b, 2);
-    return s->async_early || s->order == SCHEDULE_REVERSED;
-}
-
-/* schedule.c: the block that comes at a place (0 .. blocks - 1) in the order of blocks: of two blocks that store to one
- * byte the one at the higher place wins, and blocks that read each other's stores run one after the other by place. */
-uint64_t block_at(const struct machine *m, uint64_t place);
-/* Sets that order; m->blocks is known. */
-void order_blocks(struct machine *m);
-/* Steps that a warp may take before another's turn comes. */
-uint32_t slice_of(struct block *b);
+/* Nothing is known. */
+void order_start(struct warp_order *o);
+/* All lanes know of everything that the warp did: a barrier waited for. */
+void order_whole(struct warp_order *o);
+/* bar.warp.sync of these members, of a warp that began with `existing` lanes. Members that have exited count: they are
+ * named, and the others may rely on what they did. */
+void order_sync(struct warp_order *o, uint32_t members, uint32_t existing);
+/* Those of `lanes` of warp x whose doings at (clock, sync) of their warp are not ordered before what lane `lane` of
+ * warp `me` does now; o: of warp `me`. A thread is always ordered with itself. */
+uint32_t order_open_lanes(const struct warp_order *o, uint32_t me, unsigned lane, uint32_t x, uint32_t clock,
+                          uint32_t sync, uint32_t lanes);
 
 #endif

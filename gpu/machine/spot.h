@@ -24,8 +24,7 @@ static inline void unlock_spot(atomic_flag *lock) {
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
-/* An atomic at a locked spot of global memory, and the cells that it writes. reduced: a bit for its operation when
- * the order of blocks cannot be seen in what it does (its result is not used, and it commutes), else 0. */
-void note_atomic(struct warp *w, const struct spot *spot, size_t bytes, unsigned reduced, const struct cell_writer *me);
+/* An atomic at a locked spot of global memory, and the cells that it writes. */
+void note_atomic(struct warp *w, const struct record *r, unsigned lane, const struct spot *spot, size_t bytes);
 
 #endif

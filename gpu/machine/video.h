@@ -160,7 +160,8 @@ static inline uint32_t video_simd(uint32_t a, uint32_t b, uint32_t c, int64_t im
     for (unsigned i = 0; i < count; ++i) {
         if (!(how >> (VIDEO_MASK_AT + i) & 1))
             continue;
-        const unsigned x = video_field(how, VIDEO_A_PICK_AT + 4 * i, 3), y = video_field(how, VIDEO_B_PICK_AT + 4 * i, 3);
+        const unsigned x = video_field(how, VIDEO_A_PICK_AT + 4 * i, 3),
+                       y = video_field(how, VIDEO_B_PICK_AT + 4 * i, 3);
         int64_t t = video_primary(
             video_extend((uint32_t)(both >> (bits * x)), bits, video_field(how, VIDEO_A_SIGNED_AT, 1)),
             video_extend((uint32_t)(both >> (bits * y)), bits, video_field(how, VIDEO_B_SIGNED_AT, 1)), how);

@@ -84,13 +84,13 @@ enum ptx_operand_kind {
 
 struct ptx_operand {
     enum ptx_operand_kind kind;
-    bool negated;         /* !%p */
-    bool minus;           /* -%r (negated source register, rare) */
-    int reg;              /* register index; in an ADDRESS the base register, or -1 */
-    int second;           /* `%p|%q` and `_|%q`: the second destination register, else -1 */
-    const char *part;     /* %r1.b0, %r1.h10: "b0", "h10", the bytes or halves that a video instruction means; or NULL */
-    int variable;         /* index into the module's (>= 0) variables, or -1 */
-    int function;         /* index into the module's functions, or -1 */
+    bool negated;     /* !%p */
+    bool minus;       /* -%r (negated source register, rare) */
+    int reg;          /* register index; in an ADDRESS the base register, or -1 */
+    int second;       /* `%p|%q` and `_|%q`: the second destination register, else -1 */
+    const char *part; /* %r1.b0, %r1.h10: "b0", "h10", the bytes or halves that a video instruction means; or NULL */
+    int variable;     /* index into the module's (>= 0) variables, or -1 */
+    int function;     /* index into the module's functions, or -1 */
     int64_t displacement; /* of an ADDRESS or VARIABLE */
     uint64_t bits;
     bool double_precision;
@@ -137,7 +137,9 @@ struct ptx_function {
 };
 
 struct ptx_module {
-    const char *path;                      /* of the PTX text, as given */
+    const char *path; /* of the PTX text, as given */
+    const char *text; /* (text_bytes + 1) a copy of it, ended by 0 */
+    size_t text_bytes;
     unsigned version_major, version_minor; /* .version */
     const char *target;                    /* "sm_80" */
     unsigned address_size;
