@@ -9,10 +9,10 @@
 
 static const char *place(const struct launch *l, const struct event *v, const char **kind) {
     *kind = v->plane >= 0 ? "plane " : v->buffer >= 0 ? "buffer " : "";
-    return v->plane >= 0                 ? l->planes[v->plane].name
-           : v->buffer >= 0              ? l->buffers[v->buffer].name
-           : v->space == SPACE_SHARED    ? "shared memory"
-                                         : "a variable of the module";
+    return v->plane >= 0              ? l->planes[v->plane].name
+           : v->buffer >= 0           ? l->buffers[v->buffer].name
+           : v->space == SPACE_SHARED ? "shared memory"
+                                      : "a variable of the module";
 }
 
 static bool is_copy(const struct evidence *e, size_t instruction) {
@@ -136,8 +136,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             continue;
         }
         found = true;
-        struct finding *f =
-            finding_of_event(out, "hazard", VERDICT_HAZARD, e, i, summary_of(e, v), suspects_of(e, v));
+        struct finding *f = finding_of_event(out, "hazard", VERDICT_HAZARD, e, i, summary_of(e, v), suspects_of(e, v));
         if (v->kind != EVENT_ASYNC_EXIT) {
             const char *kind;
             f->where.buffer = must_strdup(place(e->launch, v, &kind));

@@ -11,9 +11,8 @@ extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_haza
     oracle_parity, oracle_schedule, oracle_truth, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch,   &oracle_guard,  &oracle_sync,     &oracle_hazard, &oracle_uninit,
-    &oracle_coverage, &oracle_parity, &oracle_schedule, &oracle_truth,  &oracle_census,
-    NULL,
+    &oracle_launch, &oracle_guard,    &oracle_sync,  &oracle_hazard, &oracle_uninit, &oracle_coverage,
+    &oracle_parity, &oracle_schedule, &oracle_truth, &oracle_census, NULL,
 };
 
 void where_site(struct where *p, const struct trace *t, size_t instruction) {

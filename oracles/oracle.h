@@ -35,8 +35,8 @@ struct evidence {
     const struct census *census; /* NULL: nothing was counted */
     const struct expected_count *counts; /* (count_count) */
     size_t count_count;
-    char schedule[SCHEDULE_NAME];        /* the order of this run */
-    const struct schedule_run *others;   /* (other_count) the other orders that were run */
+    char schedule[SCHEDULE_NAME];      /* the order of this run */
+    const struct schedule_run *others; /* (other_count) the other orders that were run */
     size_t other_count;
 };
 

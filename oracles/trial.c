@@ -298,8 +298,8 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
         return false;
     }
     uint8_t *result = NULL;
-    const bool good = (t->contract == NULL || evaluate(t, &result, e)) &&
-                      judge(t, b, trace, result, runs, extra_count, o, e);
+    const bool good =
+        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, runs, extra_count, o, e);
     if (good) {
         audit(t, o);
         digest_outputs(&b->launch, o->digest);

@@ -14,67 +14,168 @@ struct hazard_case {
     int buffer;
 };
 
-#define START  "ld.param.u64 %rd1, [p0];\nld.param.u64 %rd9, [p1];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n" /* 4 */
-#define MINE   "mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\nmul.wide.u32 %rd2, %r4, 4;\nadd.u64 %rd3, %rd1, %rd2;\n" /* 4: [rd3] */
-#define ACROSS "xor.b32 %r5, %r4, 32;\nmul.wide.u32 %rd4, %r5, 4;\nadd.u64 %rd5, %rd1, %rd4;\n" /* 3: [rd5], the other warp's */
+#define START                                                                                                          \
+    "ld.param.u64 %rd1, [p0];\nld.param.u64 %rd9, [p1];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n" /* 4 */
+#define MINE                                                                                                           \
+    "mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\nmul.wide.u32 %rd2, %r4, 4;\nadd.u64 %rd3, %rd1, %rd2;\n" /* 4: [rd3] */
+#define ACROSS                                                                                                         \
+    "xor.b32 %r5, %r4, 32;\nmul.wide.u32 %rd4, %r5, 4;\nadd.u64 %rd5, %rd1, %rd4;\n" /* 3: [rd5], the other warp's */
 
 static const struct hazard_case cases[] = {
-    {.name = "in place", .body = START MINE "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\nst.global.u32 [%rd3], %r6;\nret;\n",
-     .blocks = 3, .threads = 64},
-    {.name = "the other warp's word, no barrier", .body = START MINE ACROSS "st.global.u32 [%rd3], %r1;\nld.global.u32 %r6, [%rd5];\nret;\n",
-     .blocks = 2, .threads = 64, .events = 2, .kind = EVENT_RACE, .line = 12, .other_line = 13, .warp = 1, .byte = 128},
+    {.name = "in place",
+     .body = START MINE "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\nst.global.u32 [%rd3], %r6;\nret;\n",
+     .blocks = 3,
+     .threads = 64},
+    {.name = "the other warp's word, no barrier",
+     .body = START MINE ACROSS "st.global.u32 [%rd3], %r1;\nld.global.u32 %r6, [%rd5];\nret;\n",
+     .blocks = 2,
+     .threads = 64,
+     .events = 2,
+     .kind = EVENT_RACE,
+     .line = 12,
+     .other_line = 13,
+     .warp = 1,
+     .byte = 128},
     {.name = "the other warp's word, with a barrier",
-     .body = START MINE ACROSS "st.global.u32 [%rd3], %r1;\nbar.sync 0;\nld.global.u32 %r6, [%rd5];\nret;\n", .blocks = 2, .threads = 64},
+     .body = START MINE ACROSS "st.global.u32 [%rd3], %r1;\nbar.sync 0;\nld.global.u32 %r6, [%rd5];\nret;\n",
+     .blocks = 2,
+     .threads = 64},
     {.name = "the word of another block",
-     .body = START MINE "st.global.u32 [%rd3], %r1;\nld.global.u32 %r6, [%rd1];\nret;\n", .blocks = 3, .threads = 32, .events = 1,
-     .kind = EVENT_RACE, .line = 10, .other_line = 9, .block = 0, .other_block = 0, .byte = 0},
+     .body = START MINE "st.global.u32 [%rd3], %r1;\nld.global.u32 %r6, [%rd1];\nret;\n",
+     .blocks = 3,
+     .threads = 32,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 10,
+     .other_line = 9,
+     .block = 0,
+     .other_block = 0,
+     .byte = 0},
     {.name = "blocks that share a word, by bytes",
-     .body = START "mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\ncvt.u64.u32 %rd2, %r4;\nadd.u64 %rd3, %rd1, %rd2;\n"
-             "ld.global.u8 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\nst.global.u8 [%rd3], %r6;\nret;\n",
-     .blocks = 3, .threads = 33},
+     .body = START
+     "mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\ncvt.u64.u32 %rd2, %r4;\nadd.u64 %rd3, %rd1, %rd2;\n"
+     "ld.global.u8 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\nst.global.u8 [%rd3], %r6;\nret;\n",
+     .blocks = 3,
+     .threads = 33},
     {.name = "a byte too far",
-     .body = START "mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\ncvt.u64.u32 %rd2, %r4;\nadd.u64 %rd3, %rd1, %rd2;\n"
-             "setp.eq.u32 %p1, %r1, 32;\nst.global.u8 [%rd3], %r1;\n@%p1 ld.global.u8 %r6, [%rd3+1];\nret;\n",
-     .blocks = 2, .threads = 33, .events = 1, .kind = EVENT_RACE, .line = 10, .other_line = 11, .block = 1, .warp = 0, .other_warp = 1,
+     .body = START
+     "mov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\ncvt.u64.u32 %rd2, %r4;\nadd.u64 %rd3, %rd1, %rd2;\n"
+     "setp.eq.u32 %p1, %r1, 32;\nst.global.u8 [%rd3], %r1;\n@%p1 ld.global.u8 %r6, [%rd3+1];\nret;\n",
+     .blocks = 2,
+     .threads = 33,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 10,
+     .other_line = 11,
+     .block = 1,
+     .warp = 0,
+     .other_warp = 1,
      .byte = 33},
-    {.name = "a constant load of what is stored", .body = START MINE "ld.global.nc.u32 %r6, [%rd3];\nst.global.u32 [%rd3], %r6;\nret;\n",
-     .blocks = 1, .threads = 32, .events = 1, .kind = EVENT_RACE, .line = 10, .other_line = 9},
+    {.name = "a constant load of what is stored",
+     .body = START MINE "ld.global.nc.u32 %r6, [%rd3];\nst.global.u32 [%rd3], %r6;\nret;\n",
+     .blocks = 1,
+     .threads = 32,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 10,
+     .other_line = 9},
     {.name = "a constant load of what is only read",
-     .body = START MINE "ld.global.nc.u32 %r6, [%rd9];\nld.global.nc.u32 %r7, [%rd1+4092];\nst.global.u32 [%rd3], %r6;\nret;\n", .blocks = 1, .threads = 32},
-    {.name = "volatile on both sides", .body = START MINE ACROSS "st.volatile.global.u32 [%rd3], %r1;\nld.volatile.global.u32 %r6, [%rd5];\nret;\n",
-     .blocks = 2, .threads = 64, .open = true},
-    {.name = "volatile on one side", .body = START MINE ACROSS "st.volatile.global.u32 [%rd3], %r1;\nld.global.u32 %r6, [%rd5];\nret;\n",
-     .blocks = 1, .threads = 64, .events = 2, .kind = EVENT_RACE, .line = 12, .other_line = 13, .warp = 1, .byte = 128},
+     .body = START MINE
+     "ld.global.nc.u32 %r6, [%rd9];\nld.global.nc.u32 %r7, [%rd1+4092];\nst.global.u32 [%rd3], %r6;\nret;\n",
+     .blocks = 1,
+     .threads = 32},
+    {.name = "volatile on both sides",
+     .body = START MINE ACROSS "st.volatile.global.u32 [%rd3], %r1;\nld.volatile.global.u32 %r6, [%rd5];\nret;\n",
+     .blocks = 2,
+     .threads = 64,
+     .open = true},
+    {.name = "volatile on one side",
+     .body = START MINE ACROSS "st.volatile.global.u32 [%rd3], %r1;\nld.global.u32 %r6, [%rd5];\nret;\n",
+     .blocks = 1,
+     .threads = 64,
+     .events = 2,
+     .kind = EVENT_RACE,
+     .line = 12,
+     .other_line = 13,
+     .warp = 1,
+     .byte = 128},
     {.name = "a flag with fences between blocks",
-     .body = START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nfence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+64], %r3;\n"
-             "bra DONE;\nTAKE:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nfence.acq_rel.gpu;\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
-     .blocks = 2, .threads = 1, .open = true},
+     .body = START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], "
+                   "%r2;\nfence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+64], %r3;\n"
+                   "bra DONE;\nTAKE:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nfence.acq_rel.gpu;\nld.global.u32 "
+                   "%r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .open = true},
     {.name = "a flag released and acquired",
-     .body = START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.release.gpu.global.u32 [%rd1+64], %r3;\n"
-             "bra DONE;\nTAKE:\nld.acquire.gpu.global.u32 %r6, [%rd1+64];\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
-     .blocks = 2, .threads = 1, .open = true},
+     .body =
+         START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.release.gpu.global.u32 "
+               "[%rd1+64], %r3;\n"
+               "bra DONE;\nTAKE:\nld.acquire.gpu.global.u32 %r6, [%rd1+64];\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .open = true},
     {.name = "a flag without fences between blocks",
-     .body = START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.relaxed.gpu.global.u32 [%rd1+64], %r3;\n"
-             "bra DONE;\nTAKE:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
-     .blocks = 2, .threads = 1, .events = 1, .kind = EVENT_RACE, .line = 12, .other_line = 7, .block = 1},
-    {.name = "a variable of the module, two values", .module_level = ".global .align 4 .u32 total;\n",
+     .body =
+         START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.relaxed.gpu.global.u32 "
+               "[%rd1+64], %r3;\n"
+               "bra DONE;\nTAKE:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 12,
+     .other_line = 7,
+     .block = 1},
+    {.name = "a variable of the module, two values",
+     .module_level = ".global .align 4 .u32 total;\n",
      .body = START "mov.u64 %rd4, total;\nst.global.u32 [%rd4], %r2;\nret;\n",
-     .blocks = 2, .threads = 1, .events = 1, .kind = EVENT_RACE, .line = 6, .other_line = 6, .block = 1, .buffer = -1},
-    {.name = "a variable of the module, one value", .module_level = ".global .align 4 .u32 total;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 6,
+     .other_line = 6,
+     .block = 1,
+     .buffer = -1},
+    {.name = "a variable of the module, one value",
+     .module_level = ".global .align 4 .u32 total;\n",
      .body = START "mov.u64 %rd4, total;\nst.global.u32 [%rd4], %r1;\nret;\n",
-     .blocks = 2, .threads = 1, .events = 1, .kind = EVENT_BENIGN_RACE, .line = 6, .other_line = 6, .block = 1, .buffer = -1},
-    {.name = "blocks store two values to one cell: coverage's", .body = START "st.global.u32 [%rd1], %r2;\nret;\n", .blocks = 2, .threads = 1, .open = true},
-    {.name = "blocks store one value to one cell", .body = START "st.global.u32 [%rd1], %r1;\nret;\n", .blocks = 2, .threads = 1},
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_BENIGN_RACE,
+     .line = 6,
+     .other_line = 6,
+     .block = 1,
+     .buffer = -1},
+    {.name = "blocks store two values to one cell: coverage's",
+     .body = START "st.global.u32 [%rd1], %r2;\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .open = true},
+    {.name = "blocks store one value to one cell",
+     .body = START "st.global.u32 [%rd1], %r1;\nret;\n",
+     .blocks = 2,
+     .threads = 1},
 };
 
-static struct ptx_module *run_case(const struct hazard_case *c, int threads, const char *isa, uint32_t unwatched, struct trace *t) {
+static struct ptx_module *run_case(const struct hazard_case *c, int threads, const char *isa, uint32_t unwatched,
+                                   struct trace *t) {
     static uint32_t io[1024], in[16];
     memset(io, 0, sizeof io);
     struct launch_buffer b[2] = {
         {.name = "io", .role = BUFFER_INOUT, .bytes = sizeof io, .cell_bytes = 4, .data = (uint8_t *)io},
         {.name = "in", .role = BUFFER_IN, .bytes = sizeof in, .cell_bytes = 4, .data = (uint8_t *)in}};
-    const struct machine_test test = {.module_level = c->module_level, .body = c->body, .buffers = b, .buffer_count = 2,
-                                      .grid = {c->blocks}, .block = {c->threads}, .threads = threads, .isa = isa, .options = {.unwatched = unwatched}};
+    const struct machine_test test = {.module_level = c->module_level,
+                                      .body = c->body,
+                                      .buffers = b,
+                                      .buffer_count = 2,
+                                      .grid = {c->blocks},
+                                      .block = {c->threads},
+                                      .threads = threads,
+                                      .isa = isa,
+                                      .options = {.unwatched = unwatched}};
     return machine_must(&test, t);
 }
 

@@ -9,11 +9,11 @@ struct op {
     enum op_kind kind;
     unsigned bytes;
     bool strong;
-    unsigned id, expected;               /* of a barrier; expected: threads */
-    uint32_t members;                    /* of bar.warp.sync */
-    uint32_t at[BLOCKS * THREADS];       /* UINT32_MAX: this thread does nothing */
+    unsigned id, expected;         /* of a barrier; expected: threads */
+    uint32_t members;              /* of bar.warp.sync */
+    uint32_t at[BLOCKS * THREADS]; /* UINT32_MAX: this thread does nothing */
     uint32_t value[BLOCKS * THREADS];
-    bool arrive[WARPS];                  /* barrier: this warp only arrives */
+    bool arrive[WARPS]; /* barrier: this warp only arrives */
 };
 
 struct program_case {
@@ -171,10 +171,11 @@ static const char *targets(unsigned bytes) {
 /* p0: (ops, threads of all blocks) pairs of address and value. Op k is at line 20 k + 41 + something: see op_of. */
 static char *body_of(const struct program_case *p) {
     char *text = malloc(16384);
-    size_t n = (size_t)sprintf(text, ".shared .align 16 .b8 area[8192];\nld.param.u64 %%rd1, [p0];\n"
-                                     "ld.param.u64 %%rd2, [p1];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%ctaid.x;\n"
-                                     "mad.lo.u32 %%r3, %%r2, %d, %%r1;\nmul.wide.u32 %%rd3, %%r3, 8;\n"
-                                     "add.u64 %%rd4, %%rd1, %%rd3;\nmov.u32 %%r4, area;\n",
+    size_t n = (size_t)sprintf(text,
+                               ".shared .align 16 .b8 area[8192];\nld.param.u64 %%rd1, [p0];\n"
+                               "ld.param.u64 %%rd2, [p1];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%ctaid.x;\n"
+                               "mad.lo.u32 %%r3, %%r2, %d, %%r1;\nmul.wide.u32 %%rd3, %%r3, 8;\n"
+                               "add.u64 %%rd4, %%rd1, %%rd3;\nmov.u32 %%r4, area;\n",
                                THREADS);
     if (p->crowded)
         n += (size_t)sprintf(text + n, "mov.u32 %%r5, 0;\nCROWD:\nld.shared.u32 %%r6, [%%r4+4096];\n"
@@ -246,7 +247,8 @@ static void check(const struct program_case *p, unsigned number, const char *isa
         const struct event *v = &t.events[i];
         cr_assert(v->kind == EVENT_RACE || v->kind == EVENT_BENIGN_RACE, "case %u: event %d at line %d\n%s", number,
                   v->kind, t.sites[v->instruction].line, body);
-        const unsigned k = op_of(body, t.sites[v->instruction].line), j = op_of(body, t.sites[v->other.instruction].line);
+        const unsigned k = op_of(body, t.sites[v->instruction].line),
+                       j = op_of(body, t.sites[v->other.instruction].line);
         const unsigned me = v->block[0] * THREADS + v->warp * 32 + v->lane;
         const unsigned other = v->other.block[0] * THREADS + v->other.warp * 32 + v->other.lane;
         const enum pair x = pair_at(p, me, k, other, j, (uint32_t)v->offset);
@@ -254,8 +256,8 @@ static void check(const struct program_case *p, unsigned number, const char *isa
         found_benign += v->kind == EVENT_BENIGN_RACE;
         cr_assert(x == (v->kind == EVENT_RACE ? PAIR_RACE : PAIR_BENIGN) ||
                       (v->kind == EVENT_RACE && x == PAIR_BENIGN && races),
-                  "case %u: the pair of ops %u and %u, threads %u and %u, byte %lld is no such race (%d)\n%s", number, k,
-                  j, me, other, (long long)v->offset, x, body);
+                  "case %u: the pair of ops %u and %u, threads %u and %u, byte %lld is no such race (%d)\n%s", number,
+                  k, j, me, other, (long long)v->offset, x, body);
     }
     cr_assert((found > 0) == (races > 0), "case %u: %zu races found, there are %zu\n%s", number, found, races, body);
     cr_assert(races || (found_benign > 0) == (benign > 0), "case %u: %zu benign races found, there are %zu\n%s", number,

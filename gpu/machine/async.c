@@ -19,8 +19,8 @@ enum { MOST_IN_FLIGHT = 1 << 16 };
 struct copy { /* of one lane */
     const uint8_t *from;
     struct region *noted; /* memory_copy_source */
-    uint32_t at;           /* shared address */
-    uint8_t size, bytes;   /* read, and written: the rest is zeros */
+    uint32_t at;          /* shared address */
+    uint8_t size, bytes;  /* read, and written: the rest is zeros */
     uint8_t lane;
     bool landed;
 };
@@ -294,8 +294,6 @@ static bool find_copy(struct warp *w, const struct record *r, unsigned lane, con
     if (size) { /* else the source is not touched, wherever it may be */
         const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &out->noted);
         out->from = from ? from : poison_bytes;
-        if (from && out->locked)
-            memory_note_copy(w, r, lane, out->locked, from, size);
     }
     if (host)
         out->at = (uint32_t)(host - w->block->shared);
@@ -310,8 +308,7 @@ static void issue(struct warp *w, const struct record *r, uint32_t mask, const s
     const struct lane_order order = lane_order(b);
     make_room(w, r, c);
     struct batch *batch = &c->batches[c->batch_count];
-    *batch = (struct batch){
-        .group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .r = r};
+    *batch = (struct batch){.group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .r = r};
     const uint32_t start = (uint32_t)(s->host - b->shared);
     for (uint32_t left = mask; left;) {
         const unsigned lane = next_lane(order, &left);

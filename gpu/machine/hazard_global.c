@@ -4,9 +4,9 @@
  * Every word of a region that the launch may write keeps, cheaply, who came by: the lowest and the highest block, the
  * thread if it was only one, loads and stores, weak and strong. Where stores are counted (coverage) and nothing is
  * strong, that of the stores is known already and only loads are noted. That is enough to clear nearly every word: it
- * was only stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one block after
- * the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the accesses are the
- * same.
+ * was only stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one
+ * block after the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the
+ * accesses are the same.
  *
  * Two weak stores of an output are coverage's to judge (cell_history), not ours; ours are a store and a load, weak and
  * strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module, which
@@ -50,8 +50,8 @@ static void block_place(const struct machine *m, uint64_t block, uint32_t id[3])
     id[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
-static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                  size_t size, const uint8_t *value) {
+static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t size,
+                  const uint8_t *value) {
     static const enum event_kind kinds[RACE_KINDS] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
     struct block *b = w->block;
     struct machine *m = b->machine;
@@ -63,7 +63,8 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .warp = (uint8_t)w->number,
                             .width = (uint8_t)size};
     const bool store = value || (x->strong && x->order & ACCESS_STORE);
-    me.flags = (uint8_t)((store ? RACE_STORE : 0) | (value ? RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) | (x->nc ? RACE_NC : 0));
+    me.flags = (uint8_t)((store ? RACE_STORE : 0) | (value ? RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) |
+                         (x->nc ? RACE_NC : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};
@@ -109,8 +110,8 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
     }
 }
 
-void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
-                   size_t bytes, const uint8_t *value) {
+void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
+                   const uint8_t *value) {
     struct machine *m = w->block->machine;
     const struct access *x = &m->program->accesses[r->c];
     const unsigned seen = seen_of(x, value);

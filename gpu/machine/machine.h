@@ -98,11 +98,11 @@ struct access {           /* one load, store or ldmatrix of the entry */
     bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
     bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
     bool atomic;           /* atom, red: a load and a store in one */
-    uint16_t reduced;      /* a bit for the operation of an atomic when the order of such cannot be seen in what it does:
-                            * its result is not used, and it commutes; else 0 */
-    uint8_t order;         /* of a strong access: enum access_order */
-    bool nc;               /* ld.global.nc */
-    bool valued;           /* a store of the registers at record.wide, one for each element */
+    uint16_t reduced; /* a bit for the operation of an atomic when the order of such cannot be seen in what it does:
+                       * its result is not used, and it commutes; else 0 */
+    uint8_t order;    /* of a strong access: enum access_order */
+    bool nc;          /* ld.global.nc */
+    bool valued;      /* a store of the registers at record.wide, one for each element */
 };
 
 struct program {
@@ -217,8 +217,13 @@ struct site_range {  /* per block: what an access site may touch without a close
 static inline bool watches(const struct machine *m, enum watch what) {
     return !(m->launch->options.unwatched & what);
 }
-/* The range that holds this shared address, or NULL (memory.c). */
-const struct range *range_at(const struct machine *m, int64_t address);
+/* The range that holds this shared address, or NULL. */
+static inline const struct range *range_at(const struct machine *m, int64_t address) {
+    for (size_t i = 0; i < m->range_count; ++i)
+        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
+            return &m->ranges[i];
+    return NULL;
+}
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;
@@ -260,18 +265,18 @@ struct warp {
     bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
-    unsigned barrier;      /* waited for */
+    unsigned barrier;       /* waited for */
     uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
-    uint32_t syncs;        /* bar.warp.sync, and barriers waited for */
-    uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
-                            * entry counts its own arrivals */
+    uint32_t syncs;         /* bar.warp.sync, and barriers waited for */
+    uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
+                             * entry counts its own arrivals */
 };
 
 struct barrier {
-    uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
-    uint32_t arrived;      /* threads, in whole warps */
-    uint32_t expected;     /* 0: every warp that has not exited */
-    uint32_t votes, yes;   /* .red: threads, and those whose predicate holds */
+    uint32_t clock[LANES];  /* what is known once it opens: the greatest of the arriving warps' clocks */
+    uint32_t arrived;       /* threads, in whole warps */
+    uint32_t expected;      /* 0: every warp that has not exited */
+    uint32_t votes, yes;    /* .red: threads, and those whose predicate holds */
     uint32_t opened[LANES]; /* clock when it last opened */
 };
 

@@ -13,7 +13,6 @@
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
     return at < lo || at >= hi ? at : hi;

@@ -82,7 +82,8 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes,
                              .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
-        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e, b->name ? b->name : ""))
+        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e,
+                         b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {

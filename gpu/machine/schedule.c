@@ -98,7 +98,6 @@ static void open_barrier(struct block *b, unsigned id, uint32_t running) {
         ++waiting;
         w->state = WARP_READY;
         join_clocks(w->clock, bar->clock);
-        give_result(w, bar);
         ++w->syncs;
         give_result(w, bar);
         watch_release(w);
