@@ -94,6 +94,10 @@ static inline int32_t sign24(uint32_t x) {
 static inline uint64_t low_ones(unsigned n) {
     return n > 63 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
+/* Place and length of a field of 64 bits are not cut to 8 bits, as those of 32 bits are (measured on an H200). */
+static inline uint32_t most255(uint32_t x) {
+    return x > 255 ? 255 : x;
+}
 /* Bits pos .. pos+len-1 of x, those past the width read as 0 / as the field's highest bit that exists. */
 static inline uint64_t field_u64(uint64_t x, unsigned pos, unsigned len, unsigned width) {
     return pos >= width ? 0 : x >> pos & low_ones(len);
