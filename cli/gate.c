@@ -2,6 +2,7 @@
 #include "../gpu/case.h"
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
+#include "../reports/audit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
@@ -119,6 +120,14 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
     return fail(e, "no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
 }
 
+static bool load_plant(const char *root, const char *name, struct plant *p, struct error *e) {
+    if (!plant_load(root, name, p, e)) {
+        return false;
+    }
+    return p->group == PLANT_KERNEL ||
+           fail(e, "plant %s is a small kernel of its own, and no case's: warpproof plants %s", name, name);
+}
+
 /* Reads everything and chooses the cases. *code is set when the run ends here. */
 static bool prepare(struct gate *g, const struct options *o, int *code, struct error *e) {
     g->root = project_root(e);
@@ -127,7 +136,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     }
     g->folder = must_format("%s/fixtures/cases", g->root);
     g->models = must_format("%s/build/models", g->root);
-    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !plant_load(g->root, o->plant, &g->plant, e)) ||
+    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o->plant, &g->plant, e)) ||
         !case_list_load(g->folder, g->root, g->models, &g->list, e)) {
         return false;
     }
@@ -157,6 +166,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .shape = &shape,
         .threads = threads,
         .options = o->judging.launch,
+        .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
         note_sums("gate", c->id, &operands.sums);
@@ -165,7 +175,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    char *again = judging_again(&o->judging);
+    char *again = judging_again(&o->judging, out);
     out->rerun = o->plant != NULL
                      ? must_format("%s gate%s --plant %s %s", command_again(g->root), again, o->plant, c->id)
                      : must_format("%s gate%s %s", command_again(g->root), again, c->id);
@@ -228,6 +238,21 @@ static bool report_plant(const struct gate *g) {
     return named > 0;
 }
 
+/* A PASS holds up to what the kernel's program leaves open: one line a kernel. */
+static void audit_notes(const struct gate *g) {
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        bool first = true;
+        for (size_t k = 0; k < i; ++k) {
+            first &= strcmp(g->outcomes[k].about, g->outcomes[i].about) != 0;
+        }
+        char *open = first ? audit_summary(g->outcomes[i].audit) : NULL;
+        if (open != NULL) {
+            printf("audit   %s leaves bits open: %s\n", g->outcomes[i].about, open);
+            free(open);
+        }
+    }
+}
+
 static int gate(struct options *o) {
     struct gate g = {0};
     struct error e;
@@ -242,6 +267,7 @@ static int gate(struct options *o) {
         }
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
+        audit_notes(&g);
         if (t.failed > 0) {
             printf("\n");
         }

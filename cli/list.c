@@ -99,20 +99,24 @@ static int list_oracles(void) {
 }
 
 static int list_plants(const char *root, struct error *e) {
-    size_t n;
-    char **names = plant_names(root, &n);
-    int code = n > 0 ? EXIT_PASSED : EXIT_NOTHING_RAN;
-    for (size_t i = 0; i < n; ++i) {
-        struct plant p;
-        if (code == EXIT_PASSED && plant_load(root, names[i], &p, e)) {
-            printf("%-24s %s %s: %s\n", p.name, p.oracle, verdict_name(p.verdict), p.about);
-            plant_free(&p);
-        } else {
-            code = EXIT_INPUT;
+    int code = EXIT_NOTHING_RAN;
+    for (int g = 0; g < PLANT_GROUPS; ++g) {
+        size_t n;
+        char **names = plant_names(root, (enum plant_group)g, &n);
+        for (size_t i = 0; i < n; ++i) {
+            struct plant p;
+            if (code != EXIT_INPUT && plant_load(root, names[i], &p, e)) {
+                printf("%-8s %-24s %s %s: %s\n", plant_group_names[g], p.name, p.oracle, verdict_name(p.verdict),
+                       p.about);
+                plant_free(&p);
+                code = EXIT_PASSED;
+            } else {
+                code = EXIT_INPUT;
+            }
+            free(names[i]);
         }
-        free(names[i]);
+        free(names);
     }
-    free(names);
     if (code == EXIT_NOTHING_RAN) {
         fail(e, "no plants in %s/fixtures/plants", root);
     }

@@ -1,6 +1,7 @@
 #include "terminal.h"
 #include "../ref/checked.h"
 #include "../ref/printable.h"
+#include "audit.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
         }
     }
     for (size_t i = 0; o->judged && oracles[i] != NULL; ++i) {
-        if (o->rulings[i] != RULING_FOUND) {
+        const bool silent = oracles[i]->on_request && o->rulings[i] == RULING_NOT_JUDGED;
+        if (o->rulings[i] != RULING_FOUND && !silent) {
             char *more = must_format("%s%s%s %s", text, text[0] ? "; " : "", oracles[i]->name,
                                      o->rulings[i] == RULING_CLEAN ? "ok" : "not judged");
             free(text);
@@ -76,6 +78,12 @@ static bool says(const struct finding *f, const char *text) {
 }
 
 #define FINDINGS_SHOWN 4
+
+void terminal_notes(FILE *out, const struct outcome *o) {
+    for (size_t i = 0; i < o->findings.note_count && i < FINDINGS_SHOWN; ++i) {
+        print_line(out, "note", o->findings.notes[i]);
+    }
+}
 
 void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count) {
     fprintf(out, "%s %s\n", verdict_name(outcome_verdict(o)), o->id);
@@ -104,7 +112,15 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
     if (shown > FINDINGS_SHOWN) {
         fprintf(out, "  %-7s %zu more findings (--json has all)\n", "more", shown - FINDINGS_SHOWN);
     }
+    terminal_notes(out, o);
     print_also(out, o, all, count);
+    char *open = audit_summary(o->audit);
+    if (open != NULL) {
+        char *text = must_format("the program leaves bits open (%s): warpproof audit", open);
+        print_line(out, "audit", text);
+        free(text);
+        free(open);
+    }
     if (o->rerun != NULL) {
         print_line(out, "rerun", o->rerun);
     }

@@ -187,7 +187,8 @@ static bool decode_slct(struct decoder *d) {
     const enum ptx_type t = next_type(d), by = next_type(d);
     const unsigned bits = type_bits(t);
     uint32_t dst, a, b, c;
-    if ((bits != 16 && bits != 32 && bits != 64) || (by != PTX_S32 && by != PTX_F32) || (ftz && by != PTX_F32))
+    if ((bits != 16 && bits != 32 && bits != 64) || t == PTX_F16 || t == PTX_BF16 || (by != PTX_S32 && by != PTX_F32) ||
+        (ftz && by != PTX_F32))
         return refuse(d, NULL);
     if (!all_taken(d) || !operand_total(d, 4, 4) || !destination_number(d, 0, bits, &dst) ||
         !source_number(d, 1, bits, &a) || !source_number(d, 2, bits, &b) || !source_number(d, 3, 32, &c))

@@ -1,4 +1,4 @@
-/* Conversions. Source: PTX ISA 9.0, 9.7.9.21, .22; facts/ptx.md F-8 to F-14. */
+/* Conversions. Source: PTX ISA 9.0, 9.7.9.21; facts/ptx.md F-8 to F-14. cvt.pack is in decode_integer.c. */
 #include "decode.h"
 #include "float.h"
 #include <string.h>
@@ -361,55 +361,10 @@ static bool convert_tf32(struct decoder *d, struct conversion *v, bool away) {
     return true;
 }
 
-/* cvt.pack.sat.u8.s32.b32 d, a, b, c: c moved up, then a and b clamped. Source: PTX ISA 9.7.9.22, facts/ptx.md F-10. */
-static bool convert_pack(struct decoder *d) {
-    static const struct {
-        const char *name;
-        unsigned bits;
-        bool is_signed;
-    } kinds[] = {{"u16", 16, false}, {"s16", 16, true}, {"u8", 8, false}, {"s8", 8, true},
-                 {"u4", 4, false},   {"s4", 4, true},   {"u2", 2, false}, {"s2", 2, true}};
-    size_t k = 0;
-    while (k < 8 && !has(d, kinds[k].name))
-        ++k;
-    if (k == 8 || !has(d, "sat") || !has(d, "s32"))
-        return refuse(d, NULL);
-    const unsigned bits = kinds[k].bits, operands = bits == 16 ? 3 : 4;
-    uint32_t dst, s[3] = {0};
-    if (bits < 16 && !has(d, "b32"))
-        return refuse(d, NULL);
-    if (!all_taken(d) || !operand_total(d, operands, operands) || !destination_number(d, 0, 32, &dst))
-        return false;
-    for (size_t i = 0; i + 1 < operands; ++i)
-        if (!source_number(d, i + 1, 32, &s[i]))
-            return false;
-    const uint32_t field = (1u << bits) - 1, top = kinds[k].is_signed ? field >> 1 : field;
-    const uint32_t bottom = kinds[k].is_signed ? ~top : 0;
-    uint32_t part[2];
-    for (int i = 0; i < 2; ++i) {
-        part[i] = temp(d);
-        lane(d, OP_min_s32, part[i], s[i], constant(d, top, false), 0, 0);
-        lane(d, OP_max_s32, part[i], part[i], constant(d, bottom, false), 0, 0);
-        lane(d, OP_and_b32, part[i], part[i], constant(d, field, false), 0, 0);
-    }
-    const uint32_t upper = temp(d), kept = temp(d);
-    lane(d, OP_shl_b32, upper, part[0], constant(d, bits, false), 0, 0);
-    lane(d, OP_or_b32, upper, upper, part[1], 0, 0);
-    if (bits == 16) {
-        lane(d, OP_mov_b32, dst, upper, 0, 0, 0);
-        return true;
-    }
-    lane(d, OP_shl_b32, kept, s[2], constant(d, 2 * bits, false), 0, 0);
-    lane(d, OP_or_b32, dst, upper, kept, 0, 0);
-    return true;
-}
-
 static bool decode_cvt(struct decoder *d) {
     static const char *const whole[] = {"rni", "rzi", "rmi", "rpi"}, *const bytes[] = {"e4m3x2", "e5m2x2"};
     if (of_later_architecture(d))
         return refuse(d, of_later_architecture(d));
-    if (has(d, "pack"))
-        return convert_pack(d);
     /* the destination's type comes first */
     const bool to_bytes = d->in->part_count > 1 && !strncmp(d->in->parts[d->in->part_count - 2], "e", 1);
     struct conversion v = {.whole = one_of(d, whole, 4),
