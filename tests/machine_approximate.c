@@ -51,7 +51,7 @@ static void run(const char *instruction, char class, const struct arch *arch, co
     snprintf(body, sizeof body,
              "ld.param.u64 %%rd20, [p0];\nld.param.u64 %%rd21, [p1];\nmov.u32 %%r61, %%tid.x;\n"
              "mul.wide.u32 %%rd22, %%r61, 8;\nadd.s64 %%rd20, %%rd20, %%rd22;\nadd.s64 %%rd21, %%rd21, %%rd22;\n"
-             "ld.global.b64 %%rd30, [%%rd20];\n%s\nsetp.gt.u32 %%p1, %%r61, 4;\n%s;\n%s\n"
+             "mov.f32 %%f0, 0f00000000;\nld.global.b64 %%rd30, [%%rd20];\n%s\nsetp.gt.u32 %%p1, %%r61, 4;\n%s;\n%s\n"
              "st.global.b64 [%%rd21], %%rd31;\nret;\n",
              load, instruction, store);
     uint64_t in[32];
