@@ -322,7 +322,7 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
         to_f16(&magnitude, &top, rules, &result);
     else
         to_f32(&magnitude, &top, rules, &result);
-    result |= negative & (half ? 0x8000u : 0x80000000u);
+    result |= negative & (words)(result != 0) & (half ? 0x8000u : 0x80000000u); /* no zero is negative */
     if (__builtin_expect(special, 0))
         decide_special(&result, &before, tile, piece * SIDE, column, from, to, half);
     *acc = result;
@@ -431,7 +431,8 @@ void JOIN(mma_float, ISA)(struct warp *w, const struct record *r, uint32_t mask)
     w->block->macs += (uint32_t)r->imm;
 }
 
-/* Registers of A: row g + 8 (i % 2), k = t + 4 (i / 2); of B: column g, k = t + 4 i; of C as above. */
+/* acc = fma(a[k], b[k], acc), k ascending: as an H200 does it, bit for bit, NaNs too, for all four shapes.
+ * Registers of A: row g + 8 (i % 2), k = t + 4 (i / 2); of B: column g, k = t + 4 i; of C as above. */
 void JOIN(mma_f64, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
     const uint32_t *at = w->wide + r->wide;
     const uint64_t *a[8], *b[4], *c[4];
