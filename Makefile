@@ -6,6 +6,7 @@ BUILD := build
 SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 BENCH := $(sort $(wildcard tests/bench/*.c))
+CONFORMANCE := $(sort $(wildcard tests/conformance/*.c tests/independent/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
 # Planted faults of ref/: fixtures/plants/CHECK/NAME.patch changes one file. CHECK/NAME=FILE of each.
@@ -42,7 +43,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test witness asan fuzz-gguf bench-ref lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test conformance witness asan fuzz-gguf bench-ref lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -73,6 +74,9 @@ asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the addres
 witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml's libraries and gguf's numpy decoders, both from PyPI
 	@ci/setup witness
 	@ci/witness $(BUILD)
+
+conformance: $(BUILD)/conformance ## every instruction of the PTX machine against an independent evaluation and a GPU's bytes
+	@$(BUILD)/conformance $(ARGS)
 
 TIME := 60
 
@@ -141,6 +145,10 @@ $(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(BENCH))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
+$(1)/conformance: $$(call objects,$(1)/obj,$(filter-out cli/%,$(SOURCES)) $(CONFORMANCE))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
@@ -161,7 +169,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(CONFORMANCE)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))
