@@ -144,6 +144,7 @@ void trace_free(struct trace *t) {
     free(t->prints);
     free(t->counts);
     free(t->order_open);
+    free(t->device_fault);
     free(t->events);
     free(t->sites);
     *t = (struct trace){0};

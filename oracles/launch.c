@@ -6,7 +6,14 @@
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     const uint64_t budget = e->launch->step_budget != 0 ? e->launch->step_budget : LAUNCH_STEP_BUDGET;
-    bool found = false;
+    bool found = e->trace->device_fault != NULL;
+    if (found) {
+        struct finding *f = findings_add(out, "launch", VERDICT_LAUNCH);
+        f->summary = must_format("the GPU stopped the kernel: %s", e->trace->device_fault);
+        f->suspects = must_strdup("an access out of bounds, a trap, or a launch that the GPU cannot take");
+        finding_line(f, "launch", "%s", f->summary);
+        finding_line(f, "hint", "--runner machine says which thread, instruction and byte");
+    }
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
         if (event_repeats(e, i)) {

@@ -293,6 +293,29 @@ struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t 
     return r;
 }
 
+/* A record that is no instruction of its own. */
+static struct record *emit_aside(struct decoder *d, handler *run, uint32_t a, uint32_t c, int64_t imm) {
+    const bool first = d->first;
+    d->first = false;
+    struct record *r = emit(d, run, BLEND_NONE, 0, a, 0, c, imm);
+    d->first = first;
+    return r;
+}
+
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift) {
+    if (d->l->options.census)
+        emit_aside(d, op_count_access, base, access, shift);
+}
+
+/* Guarded-off instructions count as well, as on hardware. */
+static void count_executed(struct decoder *d) {
+    const uint32_t guard = d->guard;
+    d->guard = 0;
+    if (d->l->options.census)
+        emit_aside(d, op_count_executed, 0, 0, 0);
+    d->guard = guard;
+}
+
 void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
     const unsigned bits = lane_shapes[op].dst;
     emit(d, d->isa->lanes[op], bits == 1 ? BLEND_NONE : bits == 64 ? BLEND_64 : BLEND_32, dst, a, b, c, imm);
@@ -328,6 +351,16 @@ static bool decode_one(struct decoder *d) {
             if (!strcmp(o->name, d->in->opcode))
                 return o->decode(d);
     return decode_table(d);
+}
+
+/* A census counts an instruction that needs the whole warp once, when the warp has come. */
+static void gather_asides(struct decoder *d, size_t from) {
+    struct record *r = d->p->records;
+    size_t at = from;
+    while (at < d->p->record_count && (r[at].gather != GATHER_LIVE || r[at].guard))
+        ++at;
+    for (size_t i = from; at < d->p->record_count && i < at; ++i)
+        r[i].gather = GATHER_LIVE;
 }
 
 static void place_registers(struct decoder *d) {
@@ -415,7 +448,9 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         if (d.in->guard >= 0)
             d.guard = d.slot[d.in->guard] | (d.in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
+        count_executed(&d);
         ok = decode_one(&d);
+        gather_asides(&d, start[i]);
         if (ok && d.file_end > UINT32_MAX / 2)
             ok = fail(e, "%.600s: entry %.200s has too many registers", d.m->path, d.f->name);
     }

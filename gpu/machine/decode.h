@@ -78,6 +78,8 @@ struct opcode {
     decode_function *decode;
 };
 extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_warp[]; /* end: NULL */
+/* With a census: the access is counted when it is executed. Goes ahead of the record of the access itself. */
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 

@@ -55,7 +55,12 @@ static bool decode_barrier(struct decoder *d) {
     return true;
 }
 
-/* Memory order and prefetches: one interleaving is run, so nothing is to be done. */
+static bool decode_fence(struct decoder *d) {
+    emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, 0);
+    return true;
+}
+
+/* Prefetches: nothing is to be done. */
 static bool decode_nothing(struct decoder *d) {
     emit(d, op_nothing, BLEND_NONE, 0, 0, 0, 0, 0);
     return true;
@@ -197,7 +202,7 @@ const struct opcode opcodes_warp[] = {
     {"bra", decode_bra},           {"ret", decode_exit},
     {"exit", decode_exit},         {"trap", decode_exit},
     {"bar", decode_barrier},       {"barrier", decode_barrier},
-    {"membar", decode_nothing},    {"fence", decode_nothing},
+    {"membar", decode_fence},    {"fence", decode_fence},
     {"prefetch", decode_nothing},  {"prefetchu", decode_nothing},
     {"nanosleep", decode_nothing}, {"shfl", decode_shfl},
     {"vote", decode_vote},         {"activemask", decode_activemask},

@@ -16,6 +16,7 @@
 
 struct warp;
 struct record;
+struct races;
 
 /* Does what record r says for the lanes of mask (never 0). Handlers with a blend other than BLEND_NONE ignore the
  * mask and compute all 32 lanes: execute.c merges the result when the mask is partial. */
@@ -81,6 +82,9 @@ struct constant {
     uint64_t bits;
 };
 
+/* What an access orders besides itself. An atomic is a load and a store. */
+enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
+
 struct access {           /* one load, store or ldmatrix of the entry */
     enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED; generic: PTX_REG */
     bool store, is_signed;
@@ -89,6 +93,12 @@ struct access {           /* one load, store or ldmatrix of the entry */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
+    uint8_t matrices;      /* of ldmatrix and stmatrix: 1, 2 or 4; else 0 */
+    bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
+    bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
+    uint8_t order;         /* of a strong access: enum access_order */
+    bool nc;               /* ld.global.nc */
+    bool valued;           /* a store of the registers at record.wide, one for each element */
 };
 
 struct program {
@@ -117,11 +127,11 @@ struct program {
 #define BUFFER_HALF   ((uint64_t)1 << (BUFFER_SHIFT - 1))
 #define SHARED_WINDOW ((uint64_t)1 << 62) /* generic address of shared byte 0 */
 
-/* Which blocks came by one piece of a writable region. A piece that one block reads and another writes makes the launch
- * depend on the order of its blocks. */
+/* Who came by one word of a writable region: hazard_global.c. */
 struct traffic {
     uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
-    bool read, written;
+    uint16_t thread;    /* 1 + the one thread of the block, or MANY_THREADS */
+    uint8_t seen;       /* enum seen */
 };
 
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
@@ -132,7 +142,9 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     int buffer; /* of the launch, or -1 */
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
-    struct traffic *traffic;          /* (bytes / lock_bytes + 1), guarded by the same locks; NULL on one CPU thread */
+    struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
+    uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
+    uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
 };
@@ -143,6 +155,17 @@ struct range { /* of shared addresses that one access site may use: a plane, or 
 };
 
 #define STORE_LOCKS 1024
+
+/* Why the bits may depend on the order of execution (trace.order_open), first the reason that says most. */
+enum order_reason {
+    OPEN_RACE = 1 << 0,
+    OPEN_STOPPED = 1 << 1,    /* not run to its end, or lanes went apart where they must not */
+    OPEN_STRONG = 1 << 2,     /* an atomic or .volatile ... access of memory that the launch writes */
+    OPEN_ACTIVEMASK = 1 << 3, /* activemask: which lanes are together is nobody's promise */
+    OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
+    OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
+    OPEN_UNWATCHED = 1 << 6,
+};
 
 struct machine { /* one run */
     const struct launch *launch;
@@ -157,6 +180,11 @@ struct machine { /* one run */
     uint32_t warps, threads; /* a block */
     uint64_t blocks, budget;
     bool parallel;
+    bool exact;             /* this pass judges the accesses of suspect words of global memory; one CPU thread */
+    struct races *global;   /* of that pass */
+    uint32_t global_places; /* accesses and fences so far in it */
+    atomic_uint open;       /* enum order_reason, of this pass */
+    atomic_bool differed;   /* two stores of one byte differed */
     atomic_flag locks[STORE_LOCKS];
     atomic_uint_fast64_t spent;      /* warp instructions of the blocks that have ended, in this pass */
     atomic_uint_fast64_t stop_after; /* lowest block that trapped or ran out of steps; blocks above are not wanted */
@@ -201,6 +229,7 @@ struct warp {
     const uint32_t *wide; /* program.wide */
     struct block *block;
     uint32_t number;
+    uint32_t existing; /* lanes that it began with */
     uint32_t live;     /* lanes that have not exited */
     uint32_t pc, mask; /* the group that runs */
     struct group others[LANES];
@@ -210,7 +239,7 @@ struct warp {
     uint64_t slice;       /* steps of the block at which the next turn is due */
     enum warp_state state;
     unsigned barrier;      /* waited for */
-    uint32_t syncs;        /* bar.warp.sync passed */
+    uint32_t syncs;        /* bar.warp.sync, and barriers waited for */
     uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                             * entry counts its own arrivals */
 };
@@ -219,6 +248,7 @@ struct barrier {
     uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
     uint32_t arrived;      /* threads, in whole warps */
     uint32_t expected;     /* 0: every warp that has not exited */
+    uint32_t opened[LANES]; /* clock when it last opened */
 };
 
 struct async; /* copies in flight of one block: async.c */
@@ -236,11 +266,12 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
-    struct hazards *hazards; /* NULL: not watched */
-    struct valid *valid;     /* NULL: not watched */
-    struct async *async;     /* NULL: the program copies nothing */
-    bool stopped;            /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
-    bool ends_grid;          /* a trap or the budget */
+    struct site_count *counts; /* (sites) with options.census, else NULL */
+    struct hazards *hazards;   /* NULL: not watched */
+    struct valid *valid;       /* NULL: not watched */
+    struct async *async;       /* NULL: the program copies nothing */
+    bool stopped;              /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
+    bool ends_grid;            /* a trap or the budget */
 };
 
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
@@ -288,9 +319,12 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
 handler memory_store_word; /* of 32 bits, to global memory */
 handler memory_general;    /* load or store of any shape, without a fast path */
 
+/* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
+handler op_count_executed, op_count_access;
+
 /* warp_ops.c */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
-    op_nothing;
+    op_fence, op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */
     const struct record *r;
     uint32_t mask;
@@ -327,6 +361,14 @@ enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP };
 void event_diverged(struct warp *w, const struct record *r, uint32_t lanes);
 /* The same when live lanes of `wanted` are not in the mask that executes. */
 void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted);
+
+/* The range that holds this shared address, or NULL (memory.c). */
+const struct range *range_at(const struct machine *m, int64_t address);
+/* The bits of this launch may depend on an order: enum order_reason. */
+static inline void leave_open(struct machine *m, unsigned reason) {
+    if ((atomic_load_explicit(&m->open, memory_order_relaxed) & reason) != reason)
+        atomic_fetch_or(&m->open, reason);
+}
 
 /* execute.c: runs a warp until it waits at a barrier or is done, or the block is stopped. */
 void warp_start(struct warp *w, uint32_t lanes);

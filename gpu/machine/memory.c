@@ -3,6 +3,7 @@
  *
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
+#include "hazard.h"
 #include "watch.h"
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct spot {              /* where one lane's access goes */
     size_t offset;         /* in the region */
 };
 
-static const struct range *range_at(const struct machine *m, int64_t address) {
+const struct range *range_at(const struct machine *m, int64_t address) {
     for (size_t i = 0; i < m->range_count; ++i)
         if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
             return &m->ranges[i];
@@ -166,7 +167,7 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
  * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
 static bool is_ordered(const struct warp *w, const struct cell_history *h) {
     const uint32_t other = h->last.thread / LANES;
-    return w->clock[other] > h->arrivals || (other == w->number && w->syncs > h->syncs);
+    return other == w->number ? w->syncs > h->syncs : w->clock[other] > h->arrivals;
 }
 
 static void store_any(const struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
@@ -178,8 +179,10 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
     if (g->coverage) {
         uint8_t *stores = g->coverage->stores + offset;
         for (size_t i = 0; i < bytes; ++i) {
-            if ((stores[i] & 0x7f) && data[i] != value[i])
+            if ((stores[i] & 0x7f) && data[i] != value[i]) {
                 stores[i] |= 0x80;
+                atomic_store_explicit(&w->block->machine->differed, true, memory_order_relaxed);
+            }
             if ((stores[i] & 0x7f) < 0x7f)
                 ++stores[i];
         }
@@ -203,36 +206,26 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         }
 }
 
-static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
-    struct traffic *t = &g->traffic[offset / g->lock_bytes];
-    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
-    t->high = block > t->high ? (uint32_t)block : t->high;
-    t->read |= !store;
-    t->written |= store;
-}
-
 static void take(atomic_flag *lock) {
     while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
     }
 }
 
-static inline void store_counted(struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
-                                 const struct cell_writer *me) {
+static inline void store_counted(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                                 const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
+    const struct cell_writer writer = {
+        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+    const struct cell_writer *me = &writer;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
-    if (lock) {
+    if (lock)
         take(lock);
-        note_traffic(g, offset, me->block, true);
-    }
+    if (g->traffic)
+        hazard_global(w, r, lane, g, offset, value);
     if (bytes != 4 || !store_first(w, g, offset, value, me))
         store_any(w, g, offset, value, bytes, me);
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
-}
-
-static struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
-    return (struct cell_writer){
-        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
 /* The spots of the lanes of mask; the watchers hear of those in shared memory. */
@@ -251,6 +244,8 @@ static void find_spots(struct warp *w, const struct record *r, uint32_t mask, co
     }
     if (shared && b->sites[r->c].watched)
         watch_shared(w, r, shared, at);
+    if (x->strong && mask & ~shared)
+        watch_strong(w, r);
 }
 
 static void store_lane(struct warp *w, const struct record *r, const struct access *x, unsigned lane,
@@ -261,9 +256,8 @@ static void store_lane(struct warp *w, const struct record *r, const struct acce
         const uint64_t v = x->wide_registers ? reg64(w, registers[e])[lane] : reg32(w, registers[e])[lane];
         memcpy(value + e * x->element_bytes, &v, x->element_bytes);
     }
-    const struct cell_writer me = writer(w, r, lane);
     if (spot->region)
-        store_counted(w, spot->region, spot->offset, value, x->bytes, &me);
+        store_counted(w, r, lane, spot->region, spot->offset, value, x->bytes);
     else
         memcpy(spot->host, value, x->bytes);
 }
@@ -276,7 +270,7 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
-        note_traffic(spot->region, spot->offset, w->block->number + 1, false);
+        hazard_global(w, r, lane, spot->region, spot->offset, NULL);
         from = memcpy(copy, spot->host, x->bytes);
         atomic_flag_clear_explicit(lock, memory_order_release);
     }
@@ -337,8 +331,7 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
     struct region *g = &m->regions[s->region - 1];
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
-        const struct cell_writer me = writer(w, r, lane);
-        store_counted(w, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
+        store_counted(w, r, lane, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4);
     }
 }
 

@@ -9,6 +9,8 @@
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
+#include "../census.h"
+#include "hazard.h"
 #include "isa.h"
 #include "watch.h"
 #include <omp.h>
@@ -21,7 +23,7 @@ static const uint64_t most_blocks = UINT32_MAX - 1; /* region.winner counts them
 
 /* --- regions: buffers of the launch, then .global and .const variables of the module ---------------------------- */
 
-static bool open_region(struct region *g, struct buffer_coverage *c, bool parallel, struct error *e, const char *name) {
+static bool open_region(struct region *g, struct buffer_coverage *c, bool noted, struct error *e, const char *name) {
     if (!g->writable)
         return true;
     size_t bytes;
@@ -34,9 +36,9 @@ static bool open_region(struct region *g, struct buffer_coverage *c, bool parall
         c->stores = calloc(g->bytes + 1, 1);
         c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
     }
-    if (parallel)
-        g->traffic = calloc(g->bytes / g->lock_bytes + 1, sizeof *g->traffic);
-    if (!g->winner || (parallel && !g->traffic) || (c && (!c->stores || !c->cells)))
+    if (noted)
+        g->traffic = calloc(g->bytes / 4 + 1, sizeof *g->traffic);
+    if (!g->winner || (noted && !g->traffic) || (c && (!c->stores || !c->cells)))
         return fail(e, "no memory to watch the %zu bytes of buffer %.200s", g->bytes, name);
     return true;
 }
@@ -63,6 +65,7 @@ static bool fill_variable(const struct launch *l, const struct ptx_variable *v, 
 static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
     const struct launch *l = m->launch;
     const struct ptx_module *module = l->module;
+    const bool noted = m->parallel || !(l->options.unwatched & WATCH_HAZARDS);
     m->regions = must_calloc(l->buffer_count + module->variable_count, sizeof *m->regions);
     for (size_t i = 0; i < l->buffer_count; ++i) {
         const struct launch_buffer *b = &l->buffers[i];
@@ -73,7 +76,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .writable = b->role != BUFFER_IN,
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes};
-        if (!open_region(g, &t->coverage[i], m->parallel, e, b->name ? b->name : ""))
+        if (!open_region(g, &t->coverage[i], noted, e, b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -89,7 +92,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
-        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, m->parallel, e, v->name))
+        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, e, v->name))
             return false;
     }
     return true;
@@ -99,6 +102,8 @@ static void close_regions(struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         free(m->regions[i].winner);
         free(m->regions[i].traffic);
+        free(m->regions[i].suspects);
+        free(m->regions[i].heads);
         if (m->regions[i].buffer < 0)
             free(m->regions[i].data);
     }
@@ -133,7 +138,7 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
         memcpy(g->data, saved[i], g->bytes);
         memset(g->winner, 0, g->bytes * sizeof *g->winner);
         if (g->traffic)
-            memset(g->traffic, 0, (g->bytes / g->lock_bytes + 1) * sizeof *g->traffic);
+            memset(g->traffic, 0, (g->bytes / 4 + 1) * sizeof *g->traffic);
         if (g->coverage) {
             memset(g->coverage->stores, 0, g->bytes);
             memset(g->coverage->cells, 0, g->bytes / g->cell_bytes * sizeof *g->coverage->cells);
@@ -187,6 +192,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
     b->sites = calloc(p->access_count + 1, sizeof *b->sites);
     b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
     b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
+    b->counts = m->launch->options.census ? must_calloc(p->entry->instruction_count + 1, sizeof *b->counts) : NULL;
     events_open(&b->events, p->entry->instruction_count + 1);
     if (!b->warps || !b->sites || !b->shared || !b->memory)
         return fail(e, "no memory for the registers of a block (%zu bytes)",
@@ -209,7 +215,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
 
 static void block_close(struct block *b) {
     watch_close(b);
-    free(b->warps), free(b->sites), free(b->shared), free(b->memory);
+    free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
 }
 
@@ -305,38 +311,57 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Some block read what another wrote: bytes, addresses and branches may depend on which came first. */
-static bool blocks_met(const struct machine *m) {
-    for (size_t i = 0; i < m->region_count; ++i) {
-        const struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / g->lock_bytes; ++k)
-            if (g->traffic[k].read && g->traffic[k].written && g->traffic[k].low != g->traffic[k].high)
-                return true;
-    }
-    return false;
-}
-
 /* Everything is as before the launch. */
 static void start_over(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved) {
     restore_regions(m, saved);
+    atomic_store(&m->open, 0);
     for (int i = 0; i < threads; ++i) {
         events_close(&blocks[i].events);
         events_open(&blocks[i].events, m->program->entry->instruction_count + 1);
         blocks[i].macs = 0;
+        if (blocks[i].counts)
+            memset(blocks[i].counts, 0, (m->program->entry->instruction_count + 1) * sizeof *blocks[i].counts);
     }
 }
 
-/* All blocks, again where the first pass may depend on how they were spread over the threads (see the head). */
-static void run_passes(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved, uint64_t *steps) {
+/* All blocks, again where the first pass may depend on how they were spread over the threads (see the head), and again
+ * where words of global memory must be judged exactly (hazard_global.c). False: e says what there was no memory for. */
+static bool run_passes(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved, uint64_t *steps,
+                       struct error *e) {
     run_blocks(m, blocks, threads, m->blocks, steps);
     const uint64_t last = atomic_load(&m->stop_after);
-    if (last != UINT64_MAX && !blocks_met(m)) {
+    const bool parallel = threads > 1;
+    if (parallel && last != UINT64_MAX && !hazard_blocks_met(m)) {
         start_over(m, blocks, threads, saved);
         run_blocks(m, blocks, threads, last + 1, steps);
     }
-    if (blocks_met(m)) {
+    if (parallel && hazard_blocks_met(m)) {
         start_over(m, blocks, threads, saved);
         run_blocks(m, blocks, 1, m->blocks, steps);
+    }
+    if (m->launch->options.unwatched & WATCH_HAZARDS)
+        return true;
+    *e = (struct error){0};
+    if (hazard_suspects(m, e)) {
+        hazard_exact_open(m);
+        start_over(m, blocks, threads, saved);
+        run_blocks(m, blocks, 1, m->blocks, steps);
+        hazard_exact_close(m);
+    }
+    return !e->text[0];
+}
+
+static void add_counts(struct trace *t, const struct site_count *from, size_t sites) {
+    if (!from)
+        return;
+    t->counts = t->counts ? t->counts : must_calloc(sites + 1, sizeof *t->counts);
+    for (size_t i = 0; i < sites; ++i) {
+        struct site_count *to = &t->counts[i];
+        to->executed += from[i].executed;
+        to->requests += from[i].requests;
+        to->wavefronts += from[i].wavefronts;
+        to->conflicts += from[i].conflicts;
+        to->sectors += from[i].sectors;
     }
 }
 
@@ -350,12 +375,12 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         ok = block_open(&blocks[opened++], m, e);
     if (ok) {
         start = now();
-        run_passes(m, blocks, threads, saved, &t->warp_instructions);
-        ok = !exhausted(m) || fail(e,
+        ok = run_passes(m, blocks, threads, saved, &t->warp_instructions, e);
+        ok = ok && (!exhausted(m) || fail(e,
                                    "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
                                    "larger one needs `steps` in its launch file",
                                    (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
-                                   (unsigned long long)m->budget);
+                                   (unsigned long long)m->budget));
     }
     if (ok) {
         t->seconds = now() - start;
@@ -364,10 +389,12 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
+            add_counts(t, blocks[i].counts, m->program->entry->instruction_count);
         }
         t->events = events_sorted(&all);
         t->event_count = all.count;
         events_close(&all);
+        t->order_open = hazard_order_open(m, t);
     }
     for (int i = 0; i < opened; ++i)
         block_close(&blocks[i]);
@@ -392,7 +419,8 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
                                           .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
                                           .inlined_line = in->inlined_line,
                                           .ptx_line = in->ptx_line,
-                                          .text = in->text};
+                                          .text = in->text,
+                                          .instruction_class = census_class(in)};
     }
 }
 

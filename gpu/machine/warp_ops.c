@@ -1,6 +1,6 @@
 /* Operations across the lanes of a warp. Source: PTX ISA 9.0, 9.7.9.6 (shfl.sync), 9.7.13.9 .. 12 (vote, match,
  * activemask, redux). Lanes that have exited count nowhere. */
-#include "machine.h"
+#include "watch.h"
 #include <string.h>
 
 void event_diverged(struct warp *w, const struct record *r, uint32_t lanes) {
@@ -131,6 +131,7 @@ static void ballot(struct warp *w, const struct part *parts, unsigned count) {
 
 void op_activemask(struct warp *w, const struct record *r, uint32_t mask) {
     const struct part part = {r, mask};
+    leave_open(w->block->machine, OPEN_ACTIVEMASK);
     scatter_one(w, &part, 1, mask);
 }
 
@@ -206,6 +207,7 @@ static void redux(struct warp *w, const struct part *parts, unsigned count) {
 static void warp_sync(struct warp *w, const struct part *parts, unsigned count) {
     members(w, parts, count);
     ++w->syncs;
+    watch_sync(w, named_members(w, parts[0].r, parts[0].mask));
 }
 
 void run_together(struct warp *w, const struct part *parts, unsigned count) {
@@ -248,7 +250,13 @@ void op_macs(struct warp *w, const struct record *r, uint32_t mask) {
     w->block->macs += (uint64_t)r->imm * (unsigned)__builtin_popcount(mask);
 }
 
-/* Fences and prefetches. */
+/* membar and fence: one interleaving is run, but the watch of races asks what they may order. */
+void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
+    (void)r, (void)mask;
+    watch_fence(w);
+}
+
+/* Prefetches. */
 void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
 }

@@ -1,35 +1,75 @@
-/* Who is told of what: the watchers of shared memory, one a file. */
+/* Who is told of what: the watchers of shared and global memory, each in files of its own. */
 #include "watch.h"
+#include "hazard.h"
 
 bool watch_open(struct block *b, struct error *e) {
-    (void)b, (void)e;
-    return true;
+    return hazard_open(b, e);
 }
+
 void watch_close(struct block *b) {
-    (void)b;
+    hazard_close(b);
 }
+
 void watch_start(struct block *b) {
-    (void)b;
+    if (b->hazards)
+        hazard_start(b);
 }
+
 void watch_barrier(struct block *b, bool all) {
-    (void)b, (void)all;
+    if (b->hazards)
+        hazard_barrier(b, all);
 }
+
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
     (void)w, (void)r, (void)lanes;
 }
+
 void watch_end(struct block *b) {
-    (void)b;
+    if (b->hazards)
+        hazard_end(b);
 }
+
 uint8_t watch_bits(const struct block *b, const struct range *range) {
-    (void)b, (void)range;
-    return 0;
+    (void)range;
+    return b->hazards && b->hazards->busy ? WATCHED_ORDER : 0;
 }
+
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]) {
-    (void)w, (void)r, (void)mask, (void)at;
+    if (w->block->sites[r->c].watched & WATCHED_ORDER)
+        hazard_shared(w, r, mask, at);
 }
+
+void watch_sync(struct warp *w, uint32_t members) {
+    if (w->block->hazards)
+        hazard_sync(w, members);
+}
+
+void watch_arrive(struct warp *w) {
+    if (w->block->hazards)
+        hazard_arrive(w, false);
+}
+
+void watch_release(struct warp *w) {
+    if (w->block->hazards)
+        hazard_arrive(w, true);
+}
+
+void watch_fence(struct warp *w) {
+    if (w->block->hazards)
+        hazard_fence(w);
+}
+
+void watch_strong(struct warp *w, const struct record *r) {
+    if (w->block->hazards)
+        hazard_strong(w, r);
+}
+
 void watch_copy_issued(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
-    (void)w, (void)r, (void)lane, (void)at, (void)bytes;
+    if (w->block->hazards)
+        hazard_copy(w, r, lane, at, bytes, true);
 }
+
 void watch_copy_waited(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
-    (void)w, (void)r, (void)lane, (void)at, (void)bytes;
+    if (w->block->hazards)
+        hazard_copy(w, r, lane, at, bytes, false);
 }
