@@ -82,7 +82,7 @@ const struct row rows_convert[] = {
     {.code = "cvt.<rn,rz><,.relu><,.satfinite>.f16x2.f32 =f16x2, $f32, $f32"},
     {.code = "cvt.<rn,rz><,.relu><,.satfinite>.bf16x2.f32 =bf16x2, $f32, $f32"},
     {.code = "cvt.rna<,.satfinite>.tf32.f32 =b32, $f32"},
-    {.code = "cvt.<rn,rz><,.relu><,.satfinite>.tf32.f32 =b32, $f32"},
+    {.code = "cvt.<rn,rz><,.relu>.tf32.f32 =b32, $f32"},
     {.code = "cvt.rn.satfinite<,.relu>.<e4m3x2,e5m2x2>.f32 =b16, $f32, $f32"},
     {.code = "cvt.rn.satfinite<,.relu>.<e4m3x2,e5m2x2>.f16x2 =b16, $f16x2"},
     {.code = "cvt.rn<,.relu>.f16x2.<e4m3x2,e5m2x2> =f16x2, $b16"},

@@ -11,8 +11,8 @@ const struct row rows_f32[] = {
     {.code = "<min,max><,.ftz><,.NaN><,.xorsign.abs>.f32 =f32, $f32, $f32"},
     {.code = "copysign.f32 =f32, $f32, $f32"},
     {.code = "testp.<finite,infinite,number,notanumber,normal,subnormal>.f32 =pred, $f32"},
-    {.code = "rcp.approx.ftz.f32 =f32, $f32"},
-    {.code = "div.approx.ftz.f32 =f32, $f32, $f32"},
+    {.code = "rcp.approx<,.ftz>.f32 =f32, $f32"},
+    {.code = "div.<approx,full><,.ftz>.f32 =f32, $f32, $f32"},
     {0},
 };
 

@@ -75,7 +75,7 @@ const struct row rows_atomic[] = {
     {.code = "atom.<global,shared>.cas.b16 =b16, [#1], $b16, $b16"},
     {.code = "atom.<global,shared>.cas.b32 =b32, [#1], $b32, $b32"},
     {.code = "atom.<global,shared>.cas.b64 =b64, [#1], $b64, $b64"},
-    {.code = "ld.<global,shared>.b32 =b32, [#1]; atom.#1.cas.b32 =b32, [0], @2, $b32"}, /* one that fits */
+    {.code = "ld.<global,shared>.b32 =b32, [#1]; atom.#1.cas.b32 =b32, [0], @0, $b32"}, /* one that fits */
     {.code = "atom.<global,shared>.add.f32 =f32, [#1+4], $f32"},
     {.code = "atom.<global,shared>.add.f64 =f64, [#1+8], $f64"},
     {.code = "atom.<global,shared>.add.noftz.f16 =b16, [#1+2], $f16"},

@@ -1,6 +1,7 @@
 /* Usage: conformance [--list] [--form PATTERN] [-j THREADS] [--runner machine|device] [--record FOLDER]
- *                    [--golden FOLDER] [--ptx FOLDER]
+ *                    [--golden FOLDER] [--ptx FOLDER] [--emit FOLDER]
  * Exit code: 0 all forms agree, 1 some do not, 2 usage or environment, 3 nothing ran. */
+#include "../../gpu/device/device.h"
 #include "../../ref/rcp_approx.h"
 #include "conformance.h"
 #include <omp.h>
@@ -11,19 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
-#if __has_include("../../gpu/device/device.h")
-#include "../../gpu/device/device.h"
-#define DEVICE_RUNNER (&runner_device)
-#else
-#define DEVICE_RUNNER NULL
-#endif
 
 enum { DETAILS = 12, SHOWN = 3 };
 #define GOLDEN    "fixtures/golden/conformance"
 #define RCP_TABLE "fixtures/golden/rcp_approx_sm90.bin.zz"
 
 struct options {
-    const char *pattern, *record, *golden, *ptx;
+    const char *pattern, *record, *golden, *ptx, *emit;
     const struct runner *runner;
     bool list, refusals;
     int threads;
@@ -224,6 +219,7 @@ static void print_table(const struct form_list *list, const struct outcome *o) {
 static bool self_test(const struct form_list *list, const struct options *opt) {
     struct options plain = *opt;
     bool good = true;
+    unsigned found = 0;
     plain.record = NULL;
     plain.runner = &runner_machine;
     for (const struct family *y = families; y->name; ++y)
@@ -240,9 +236,12 @@ static bool self_test(const struct form_list *list, const struct options *opt) {
                 printf("self-test: a turned bit of `%s` is not found\n", list->forms[i].text);
                 good = false;
             }
+            ++found;
             break;
         }
-    return good;
+    if (!found)
+        printf("self-test: no form whose results could be damaged\n");
+    return good && found;
 }
 
 static void load_reciprocals(void) {
@@ -265,7 +264,7 @@ static void load_reciprocals(void) {
 static void usage(const char *what) {
     fprintf(stderr,
             "conformance: %s\nusage: conformance [--list] [--refusals] [--form PATTERN] [-j THREADS]\n"
-            "                   [--runner machine|device] [--record FOLDER] [--golden FOLDER] [--ptx FOLDER]\n",
+            "                   [--runner machine|device] [--record FOLDER] [--golden FOLDER] [--ptx FOLDER] [--emit FOLDER]\n",
             what);
     exit(2);
 }
@@ -294,26 +293,46 @@ static struct options read_options(int argc, char **argv) {
             o.golden = argv[i];
         else if (!strcmp(name, "--ptx"))
             o.ptx = argv[i];
+        else if (!strcmp(name, "--emit"))
+            o.emit = argv[i];
         else if (!strcmp(name, "--runner") && !strcmp(argv[i], "machine"))
             o.runner = &runner_machine;
         else if (!strcmp(name, "--runner") && !strcmp(argv[i], "device"))
-            o.runner = DEVICE_RUNNER;
+            o.runner = &runner_device;
         else
             usage(name);
     }
-    if (!o.runner)
-        usage("this build has no runner for a GPU");
-    if (o.runner != &runner_machine && !o.ptx)
-        o.ptx = "/tmp";
     return o;
+}
+
+/* folder/NNNN.ptx: the kernels themselves, for ptxas. */
+static int write_kernels(const char *folder, const struct form_list *list) {
+    mkdir(folder, 0777);
+    for (size_t i = 0; i < list->count; ++i) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/%04zu.ptx", folder, i);
+        FILE *f = fopen(path, "w");
+        char *text = emit_form(&list->forms[i]);
+        const bool ok = f && fputs(text, f) >= 0;
+        free(text);
+        if (!f || fclose(f) || !ok) {
+            fprintf(stderr, "conformance: %s: cannot be written\n", path);
+            return 2;
+        }
+    }
+    return 0;
 }
 
 static void record(const struct options *opt, const struct form_list *list, const struct outcome *o) {
     struct error e = {""};
-    char about[200], day[40];
+    char about[400], day[40];
     const time_t now = time(NULL);
+    struct device_identity id;
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    snprintf(about, sizeof about, "runner %s, %s", opt->runner->name, day);
+    if (opt->runner == &runner_device && device_identify(&id, &e))
+        snprintf(about, sizeof about, "%s, sm_%d, driver %s, %s", id.name, id.sm, id.driver, day);
+    else
+        snprintf(about, sizeof about, "no GPU: the runner `%s`, %s", opt->runner->name, day);
     mkdir(opt->record, 0777);
     struct recording *r = recording_open(opt->record, about, &e);
     for (size_t i = 0; r && i < list->count; ++i)
@@ -336,6 +355,11 @@ int main(int argc, char **argv) {
         forms_close(&list);
         return list.count ? 0 : 3;
     }
+    if (opt.emit) {
+        const int status = write_kernels(opt.emit, &list);
+        forms_close(&list);
+        return status;
+    }
     load_reciprocals();
     struct golden *golden = golden_open(opt.golden, &e);
     if (e.text[0]) {
@@ -343,7 +367,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct outcome *o = room(list.count * sizeof *o / 8);
-    const int threads = opt.runner != &runner_machine ? 1 : opt.threads > 0 ? opt.threads : omp_get_max_threads();
+    const int threads = opt.threads > 0 ? opt.threads : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t i = 0; i < list.count; ++i)
         try_form(&list.forms[i], &opt, golden, false, &o[i]);

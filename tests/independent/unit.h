@@ -59,6 +59,7 @@ bool big_any_below(const struct big *x, int bit);
  *   $u32    the next source, of this kind (a kind says the register and which values it is tried with)
  *   =f32    the next result;    =_   a result that nobody looks at
  *   $0 @0   source 0, result 0 once more
+ *   @$pred  a guard
  *   [global] [shared] [generic] [local] [const]   the lane's own 16 bytes of memory: two sources of kind b64 say what is
  *           in them before, and all but [const] are two results after; [shared.warp] ...: 16 bytes that all lanes share
  *   [rows]  16 bytes a lane as before, but the address is that of the lane that the next source of kind `row` names
@@ -83,6 +84,8 @@ struct unit_step {
     unsigned parts;
     struct unit_ref source[UNIT_OPERANDS], result[UNIT_RESULTS];
     unsigned sources, results;
+    bool guarded;         /* @$pred or @!$pred: lanes whose guard is 0 are left alone */
+    struct unit_ref guard;
     /* what the parts say */
     struct unit_type type[4];
     unsigned types;

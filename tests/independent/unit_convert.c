@@ -41,21 +41,21 @@ static uint64_t nan_to_integer(const struct unit_format *f, struct unit_type t) 
     return f != &unit_f64 && t.bits <= 32 ? 0 : (uint64_t)1 << (t.bits - 1);
 }
 
-/* NaN to another format: binary64 and binary32 hand sign and payload on to one another, made quiet. */
-static uint64_t nan_to_float(const struct unit_format *from, const struct unit_format *to, uint64_t a) {
-    if (from == &unit_f64 && to == &unit_f32)
-        return (a >> 63) << 31 | 0x7fc00000 | (a >> 29 & 0x3fffff);
-    if (from == &unit_f32 && to == &unit_f64)
-        return (a >> 31 & 1) << 63 | (uint64_t)0x7ff8 << 48 | (a & 0x3fffff) << 29;
-    if (from == &unit_f16 && to == &unit_f64)
-        return (a >> 15 & 1) << 63 | (uint64_t)0x7ff8 << 48 | (a & 0x1ff) << 42;
-    if (from == &unit_bf16 && to == &unit_f64)
-        return (a >> 15 & 1) << 63 | (uint64_t)0x7ff8 << 48 | (a & 0x3f) << 45;
-    if (from == &unit_f64 && to == &unit_f64)
-        return a | (uint64_t)1 << 51;
-    if (from == &unit_bf16 && to == &unit_f32) /* the bits as they are */
+/* NaN to another format: binary64 and from binary32 to it hand sign and payload on, made quiet; with .ftz the canonical
+ * NaN of binary32 first. bf16 to binary32 without .ftz: the bits as they are. */
+static uint64_t nan_to_float(const struct unit_step *s, const struct unit_format *from, const struct unit_format *to,
+                             uint64_t a) {
+    int quiet_at = to->precision - 2, shift = to->precision - from->precision;
+    uint64_t sign = a >> (from->precision - 1 + from->exponent_bits) & 1;
+    if (from == &unit_f32 && to == &unit_f64 && s->ftz)
+        a = unit_f32.nan, sign = 0;
+    if (from == &unit_bf16 && to == &unit_f32 && !s->ftz)
         return a << 16;
-    return to->nan;
+    if ((from != &unit_f64 && to != &unit_f64) || to->pad)
+        return to->nan;
+    uint64_t payload = unit_low(a, (unsigned)from->precision - 1);
+    payload = shift > 0 ? payload << shift : payload >> -shift;
+    return unit_infinity(to, sign) | (uint64_t)1 << quiet_at | payload;
 }
 
 static uint64_t saturate(const struct unit_format *f, uint64_t bits) {
@@ -69,8 +69,10 @@ static uint64_t to_float(const struct unit_step *s, struct unit_type to, struct 
     const struct unit_format *f = to.format, *g = from.format;
     bool flush = s->ftz && f == &unit_f32, nan = false;
     struct exact x;
+    if ((g == &unit_f32 || g == &unit_f64) && f == g && !s->integral && !s->sat && !s->ftz && !s->relu) /* a move */
+        return a;
     if (g) {
-        x = unit_decode(g, a, s->ftz && g == &unit_f32);
+        x = unit_decode(g, a, s->ftz && g == &unit_f32 && f != &unit_f16); /* measured: not on the way to f16 */
         nan = x.kind == NOT_A_NUMBER;
     } else {
         s128 n = unit_integer(from, a);
@@ -84,7 +86,7 @@ static uint64_t to_float(const struct unit_step *s, struct unit_type to, struct 
     if (s->relu && !nan && x.negative)
         return unit_zero(f, false);
     bool limited = s->satfinite && f != &unit_f32;
-    uint64_t d = nan ? nan_to_float(g, f, a) : limited && x.kind == INFINITE ? unit_largest(f, x.negative)
+    uint64_t d = nan ? nan_to_float(s, g, f, a) : limited && x.kind == INFINITE ? unit_largest(f, x.negative)
                                              : unit_round(f, &x, s->rounding, flush);
     if (limited && !nan && (unit_decode(f, d, false).kind != FINITE))
         d = unit_largest(f, x.negative);

@@ -252,22 +252,49 @@ RULE(sqrt)
 /* The reciprocal unit, measured for every mantissa: independent_rcp_approx. */
 const uint8_t *unit_rcp_table;
 
+static uint64_t scaled(uint64_t bits, int by, bool flush) {
+    struct exact x = unit_decode(&unit_f32, bits, flush);
+    if (x.kind != FINITE)
+        return x.kind == NOT_A_NUMBER ? unit_f32.nan : bits;
+    x.exponent += by;
+    return unit_round(&unit_f32, &x, UNIT_RN, flush);
+}
+
+static uint64_t unit_reciprocal(uint64_t x) {
+    return independent_rcp_approx(unit_rcp_table, (uint32_t)x);
+}
+
+/* |x| is finite and above 2^126, where the reciprocal is subnormal; a subnormal number. */
+static bool is_great(uint64_t x) {
+    return (x & 0x7fffffff) > 0x7e800000 && (x & 0x7fffffff) < 0x7f800000;
+}
+static bool is_small(uint64_t x) {
+    return (x & 0x7fffffff) < 0x00800000 && (x & 0x7fffffff);
+}
+
+/* Without .ftz operand and result are scaled, so that the unit sees and gives no subnormal number (measured). */
 static void rcp_rule(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
     (void)l;
+    int by = s->ftz ? 0 : is_great(a[0]) ? -2 : is_small(a[0]) ? 24 : 0;
     if (s->approx && s->type[0].format == &unit_f32)
-        *d = independent_rcp_approx(unit_rcp_table, (uint32_t)a[0]);
+        *d = by ? scaled(unit_reciprocal(scaled(a[0], by, false)), by, false) : unit_reciprocal(a[0]);
     else
         per_element(s, a, d, rcp_one);
 }
 
+/* .approx: a times the reciprocal of b; .full: both by 4 before that where b is great; without .ftz both times 2^24
+ * where b is small (measured). */
 static void div_rule(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
     (void)l;
-    if (s->approx) {
-        uint64_t factors[2] = {a[0], independent_rcp_approx(unit_rcp_table, (uint32_t)a[1])};
-        *d = finish(s, mul_one(s, factors));
-    } else {
+    bool full = unit_has(s, "full");
+    if (!s->approx && !full) {
         per_element(s, a, d, div_one);
+        return;
     }
+    int by = full && is_great(a[1]) ? -2 : !s->ftz && is_small(a[1]) ? 24 : 0;
+    uint64_t factors[2] = {by ? scaled(a[0], by, s->ftz) : a[0], by ? scaled(a[1], by, s->ftz) : a[1]};
+    factors[1] = unit_reciprocal(factors[1]);
+    *d = finish(s, mul_one(s, factors));
 }
 
 static void copysign_rule(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {

@@ -180,6 +180,16 @@ static const char *read_operand(const char *text, struct unit_form *f, struct un
 }
 
 static const char *read_step(const char *text, struct unit_form *f, struct unit_step *s, char *why, size_t room) {
+    if (*text == '@') { /* read as an operand, and taken back */
+        text = read_operand(text + 1, f, s);
+        if (!text || !s->sources) {
+            snprintf(why, room, "no guard");
+            return NULL;
+        }
+        s->guarded = true;
+        s->guard = s->source[--s->sources];
+        text += strspn(text, " ");
+    }
     text += word_at(text, s->name, sizeof s->name);
     while (*text == '.') {
         if (s->parts == UNIT_PARTS) {
@@ -246,7 +256,10 @@ void unit_form_run(const struct unit_form *f, const uint64_t in[UNIT_INPUTS][32]
     }
     for (unsigned k = 0; k < f->steps; k++) {
         const struct unit_step *s = &f->step[k];
+        bool active[32];
         memset(d, 0, sizeof d);
+        for (unsigned i = 0; i < 32; i++)
+            active[i] = !s->guarded || fetch(&s->guard, i, in, (const uint64_t(*)[32])out);
         for (unsigned o = 0; o < s->sources; o++)
             for (unsigned i = 0; i < 32; i++)
                 a[o][i] = fetch(&s->source[o], i, in, (const uint64_t(*)[32])out);
@@ -262,6 +275,8 @@ void unit_form_run(const struct unit_form *f, const uint64_t in[UNIT_INPUTS][32]
                 if (f->memory[m].shared_by_warp)
                     memcpy(lane[i].memory[m], lane[i - 1].memory[m], 16);
             uint64_t source[UNIT_OPERANDS], result[UNIT_RESULTS] = {0};
+            if (!active[i])
+                continue;
             for (unsigned o = 0; o < s->sources; o++)
                 source[o] = a[o][i];
             s->rule->lane(s, source, result, &lane[i]);
@@ -272,8 +287,9 @@ void unit_form_run(const struct unit_form *f, const uint64_t in[UNIT_INPUTS][32]
             for (unsigned i = 0; i < 31 && f->memory[m].shared_by_warp; i++)
                 memcpy(lane[i].memory[m], lane[31].memory[m], 16);
         for (unsigned o = 0; o < s->results; o++)
-            if (s->result[o].from == FROM_RESULT)
-                memcpy(out[s->result[o].index], d[o], sizeof d[o]);
+            for (unsigned i = 0; i < 32 && s->result[o].from == FROM_RESULT; i++)
+                if (active[i])
+                    out[s->result[o].index][i] = d[o][i];
     }
     for (unsigned m = 0; m < f->memories; m++)
         for (unsigned i = 0; i < 32; i++) {

@@ -101,8 +101,14 @@ static void nothing(const struct unit_step *s, const uint64_t *a, uint64_t *d, s
     (void)l;
 }
 
+/* Of a model: source 1 + n, n the first source. */
+static void pick(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
+    (void)l;
+    *d = a[0] + 1 < s->sources ? a[1 + a[0]] : 0;
+}
+
 const struct unit_rule unit_rules_memory[] = {
     {"ld", ld, NULL},           {"ldu", ld, NULL},           {"st", st, NULL},          {"atom", atom, NULL},
     {"red", red, NULL},         {"cp", cp, NULL},            {"fence", nothing, NULL},  {"membar", nothing, NULL},
-    {"prefetch", nothing, NULL}, {"nanosleep", nothing, NULL}, {NULL, NULL, NULL},
+    {"prefetch", nothing, NULL}, {"nanosleep", nothing, NULL}, {"pick", pick, NULL}, {NULL, NULL, NULL},
 };
