@@ -142,7 +142,7 @@ Test(machine_rare, matrix_faults) {
         {"mad.lo.u32 %r20, %r1, 16, %r20;\nstmatrix.sync.aligned.m8n8.x4.shared.b16 [%r20+16], {%r2, %r2, %r2, %r2};",
          EVENT_OUT_OF_BOUNDS, 512, 31},
         {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20+8], {%r2};", EVENT_MISALIGNED, 8, 0},
-        {"setp.lt.u32 %p1, %r1, 20;\n@%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r2};", EVENT_DIVERGENT_ALIGNED,
+        {"mad.lo.u32 %r20, %r1, 16, %r20;\nsetp.lt.u32 %p1, %r1, 20;\n@%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r2};", EVENT_DIVERGENT_ALIGNED,
          0, 0},
         {"setp.lt.u32 %p1, %r1, 20;\n@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2;", EVENT_DIVERGENT_ALIGNED, 0, 0},
     };
