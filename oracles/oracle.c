@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_hazard, oracle_uninit, oracle_coverage,
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_hazard, oracle_coverage,
     oracle_parity, oracle_schedule, oracle_truth, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch, &oracle_guard,    &oracle_sync,  &oracle_hazard, &oracle_uninit, &oracle_coverage,
+    &oracle_launch, &oracle_guard,    &oracle_sync,  &oracle_uninit, &oracle_hazard, &oracle_coverage,
     &oracle_parity, &oracle_schedule, &oracle_truth, &oracle_census, NULL,
 };
 

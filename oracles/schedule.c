@@ -132,9 +132,6 @@ static void describe(const struct evidence *e, size_t buffer, const struct sched
         }
     }
     line_of_race(f, e, buffer);
-    if (e->trace->order_open != NULL) {
-        finding_line(f, "open", "%s", e->trace->order_open);
-    }
     if (e->trace->has_coverage && (e->trace->coverage[buffer].stores[cell * b->cell_bytes] & 127) != 0) {
         where_writer(w, e->launch, e->trace, &e->trace->coverage[buffer].cells[cell].last);
     }

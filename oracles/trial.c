@@ -154,7 +154,9 @@ static size_t take_new(struct findings *into, struct findings *from, const char 
         }
     }
     free(from->items);
-    *from = (struct findings){0};
+    from->items = NULL;
+    from->count = 0;
+    findings_free(from); /* its notes: those of the first run are enough */
     findings_free(&rest);
     return into->count - before;
 }

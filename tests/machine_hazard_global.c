@@ -175,7 +175,7 @@ static struct ptx_module *run_case(const struct hazard_case *c, int threads, con
                                       .block = {c->threads},
                                       .threads = threads,
                                       .isa = isa,
-                                      .options = {.unwatched = unwatched}};
+                                      .unwatched = unwatched | WATCH_UNINIT};
     return machine_must(&test, t);
 }
 

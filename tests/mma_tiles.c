@@ -45,6 +45,28 @@ void mma_case_name(const struct mma_case *c, char name[64]) {
                                         : ".xor.popc");
 }
 
+struct search {
+    const char *name;
+    struct mma_case *found;
+    bool any;
+};
+
+static void look_at(const struct mma_case *c, void *context) {
+    struct search *s = context;
+    char name[64];
+    mma_case_name(c, name);
+    if (strcmp(name, s->name))
+        return;
+    *s->found = *c;
+    s->any = true;
+}
+
+bool mma_case_named(const char *name, struct mma_case *c) {
+    struct search s = {name, c, false};
+    mma_each_case(look_at, &s);
+    return s.any;
+}
+
 void mma_case_text(const struct mma_case *c, char text[128]) {
     char name[64];
     mma_case_name(c, name);
@@ -53,7 +75,8 @@ void mma_case_text(const struct mma_case *c, char text[128]) {
 }
 
 bool mma_case_runs(const struct mma_case *c, const struct arch *arch) {
-    return arch->sm >= c->form->sm && (c->form->type != TENSOR_E4M3 || tensor_unit(arch)->fp8 != FP8_UNKNOWN);
+    const unsigned first = c->form->type == TENSOR_B1 && c->both ? 80 : c->form->sm;
+    return arch->sm >= first && (c->form->type != TENSOR_E4M3 || tensor_unit(arch)->fp8 != FP8_UNKNOWN);
 }
 
 /* ---- operands ---- */

@@ -24,6 +24,8 @@ struct mma_tile { /* codes, in the low bits; tf32: all 32 bits */
 void mma_each_case(void (*visit)(const struct mma_case *c, void *context), void *context);
 /* "m16n8k16.f32.f16.f16.f32", as the modifiers of PTX spell it. */
 void mma_case_name(const struct mma_case *c, char name[64]);
+/* The case of that name; false: there is none. */
+bool mma_case_named(const char *name, struct mma_case *c);
 /* The instruction, without its operands. */
 void mma_case_text(const struct mma_case *c, char text[128]);
 /* The chip has this form and a model of it. */

@@ -294,6 +294,8 @@ static bool find_copy(struct warp *w, const struct record *r, unsigned lane, con
     if (size) { /* else the source is not touched, wherever it may be */
         const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &out->noted);
         out->from = from ? from : poison_bytes;
+        if (out->noted)
+            leave_open(w->block->machine, OPEN_COPY);
     }
     if (host)
         out->at = (uint32_t)(host - w->block->shared);

@@ -514,8 +514,9 @@ static void link_records(struct decoder *d, const size_t *start) {
     free(leaders), free(leader);
 }
 
-struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+static struct program *decode_entry(const struct launch *l, const struct isa *isa, bool follow, struct error *e) {
     struct program *p = must_calloc(1, sizeof *p);
+    p->follows_shuffles = follow;
     struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .f = ptx_entry_named(l->module, l->entry), .p = p};
     p->module = d.m;
     p->entry = d.f;
@@ -558,6 +559,14 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         return p;
     program_free(p);
     return NULL;
+}
+
+struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+    return decode_entry(l, isa, false, e);
+}
+
+struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e) {
+    return decode_entry(l, isa, true, e);
 }
 
 void program_free(struct program *p) {

@@ -46,12 +46,13 @@ static const struct tensor_form *form_of(struct decoder *d, const enum tensor_ty
 }
 
 /* The chip has this form, and there is a model of what it does. */
-static bool on_this_chip(struct decoder *d, const struct tensor_form *f, const struct arch *arch,
+static bool on_this_chip(struct decoder *d, const struct tensor_form *f, bool and_popc, const struct arch *arch,
                          const struct tensor_unit *unit) {
+    const unsigned first = and_popc ? 80 : f->sm; /* m8n8k128 is older than its .and */
     char why[160];
-    if (arch->sm < f->sm)
-        snprintf(why, sizeof why, "%s of %s needs sm_%u, and the launch is for %s", f->shape,
-                 tensor_type_names[f->type], f->sm, arch->name);
+    if (arch->sm < first)
+        snprintf(why, sizeof why, "%s of %s needs sm_%u, and the launch is for %s", f->shape, tensor_type_names[f->type],
+                 first, arch->name);
     else if (f->type == TENSOR_E4M3 && unit->fp8 == FP8_UNKNOWN)
         snprintf(why, sizeof why, "nobody has published how %s adds fp8 products, and the launch is for it",
                  arch->name);
@@ -88,11 +89,21 @@ static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size
     return true;
 }
 
+/* .row.col, the only layouts. */
+static bool takes_layout(struct decoder *d) {
+    for (size_t i = 0; i + 1 < d->in->part_count; ++i)
+        if (!strcmp(d->in->parts[i], "row") && !strcmp(d->in->parts[i + 1], "col")) {
+            d->taken |= 3u << i;
+            return true;
+        }
+    return false;
+}
+
 static bool decode_mma(struct decoder *d) {
     static const uint8_t room32[4] = {4, 4, 2, 4}, room64[4] = {4, 8, 4, 4};
     if (has(d, "sp") || has(d, "sp::ordered_metadata"))
         return refuse(d, "sparse mma");
-    if (!has(d, "sync") || !has(d, "aligned") || !has(d, "row") || !has(d, "col"))
+    if (!has(d, "sync") || !has(d, "aligned") || !takes_layout(d))
         return refuse(d, "mma is .sync.aligned, A by rows, B by columns");
     enum tensor_type t[4];
     for (int i = 0; i < 4; ++i)
@@ -114,7 +125,7 @@ static bool decode_mma(struct decoder *d) {
     }
     if (f->type == TENSOR_F64)
         has(d, "rn");
-    if (!all_taken(d) || !operand_total(d, 4, 4) || !on_this_chip(d, f, arch, unit))
+    if (!all_taken(d) || !operand_total(d, 4, 4) || !on_this_chip(d, f, imm & MMA_AND, arch, unit))
         return false;
 
     const bool real = f->type == TENSOR_F64;

@@ -19,6 +19,7 @@ void warp_start(struct warp *w, uint32_t lanes) {
     w->pinned = w->forced = false;
     w->syncs = 0;
     memset(w->clock, 0, sizeof w->clock);
+    memset(w->absent, 0, sizeof w->absent);
     w->slice = 0;
     w->state = lanes ? WARP_READY : WARP_DONE;
 }

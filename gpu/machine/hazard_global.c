@@ -134,7 +134,7 @@ void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct
 /* What the stores of word k add to its traffic where coverage keeps them. */
 static struct traffic whole_traffic(const struct region *g, size_t k) {
     struct traffic t = g->traffic[k];
-    if (g->notes_stores || !t.seen)
+    if (g->notes_stores || !(t.seen || t.reduced))
         return t;
     for (size_t i = 4 * k; i < 4 * k + 4 && i < g->bytes; ++i) {
         const struct cell_history *h = &g->coverage->cells[i / g->cell_bytes];

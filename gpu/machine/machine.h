@@ -127,6 +127,7 @@ struct program {
     size_t undefined_count;
     size_t file_bytes, pred_count;
     const char **names; /* of registers that are watched: undefined.h */
+    bool follows_shuffles;
     size_t name_count;
 };
 
@@ -177,6 +178,7 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
+    OPEN_COPY = 1 << 7, /* a cp.async from memory that the launch writes */
 };
 
 struct machine { /* one run */
@@ -187,6 +189,7 @@ struct machine { /* one run */
     struct range *ranges;
     size_t range_count;
     bool planes;             /* some ranges are planes, and a site stays in one */
+    atomic_bool absent;      /* a shuffle read a lane that does not take part, and nobody followed what it gave */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
@@ -270,6 +273,7 @@ struct warp {
     uint32_t syncs;         /* bar.warp.sync, and barriers waited for */
     uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                              * entry counts its own arrivals */
+    uint32_t absent[LANES]; /* 1 + the site of a shuffle that gave the lane an undefined value, or 0; when followed */
 };
 
 struct barrier {
@@ -319,6 +323,8 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
  * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
 struct isa;
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
+/* The same; what shuffles read of lanes that do not take part is followed to where it is used (undefined.h). */
+struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e);
 void program_free(struct program *p);
 /* Address of a .global, .const (generic) or .shared variable (in its space) of the module. False in other spaces. */
 bool module_address(const struct launch *l, int variable, uint64_t *address);

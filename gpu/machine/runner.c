@@ -378,6 +378,11 @@ static void add_counts(struct trace *t, const struct site_count *from, size_t si
     }
 }
 
+/* A shuffle read a lane that does not take part, and whether what it gave is used is still to be seen. */
+static bool must_follow(const struct machine *m) {
+    return atomic_load(&m->absent) && watches(m, WATCH_SYNC);
+}
+
 static bool run_launch(struct machine *m, int threads, struct trace *t, struct error *e) {
     struct block *blocks = must_calloc((size_t)threads, sizeof *blocks);
     uint8_t **saved = save_regions(m, e);
@@ -413,6 +418,8 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     for (int i = 0; i < opened; ++i)
         block_close(&blocks[i]);
     free(blocks);
+    if (ok && must_follow(m)) /* once more then, from the start */
+        restore_regions(m, saved);
     for (size_t i = 0; saved && i < m->region_count; ++i)
         free(saved[i]);
     free(saved);
@@ -451,13 +458,15 @@ static void finish_coverage(struct trace *t, const struct machine *m) {
     }
 }
 
-static bool machine_run(const struct launch *l, struct trace *t, struct error *e) {
+/* *again: the launch is to be run once more, and followed; its buffers are as they were. */
+static bool run_program(const struct launch *l, bool follow, struct trace *t, bool *again, struct error *e) {
     *t = (struct trace){0};
+    *again = false;
     if (!launch_check(l, e))
         return false;
     char *excess = launch_excess(l);
     const struct isa *isa = isa_choose(e);
-    struct program *p = isa ? decode(l, isa, e) : NULL;
+    struct program *p = isa ? (follow ? decode_following : decode)(l, isa, e) : NULL;
     if (p && excess)
         launch_refused(l, t);
     if (!p || excess) {
@@ -492,6 +501,7 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
         t->has_coverage = watches(m, WATCH_STORES);
         fill_sites(t, l->module, p->entry);
         finish_coverage(t, m);
+        *again = must_follow(m);
     } else {
         trace_free(t);
     }
@@ -500,6 +510,16 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     free(m);
     program_free(p);
     return ok;
+}
+
+static bool machine_run(const struct launch *l, struct trace *t, struct error *e) {
+    bool again;
+    if (!run_program(l, false, t, &again, e))
+        return false;
+    if (!again)
+        return true;
+    trace_free(t);
+    return run_program(l, true, t, &again, e);
 }
 
 const struct runner runner_machine = {.name = "machine", .run = machine_run};

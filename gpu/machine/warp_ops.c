@@ -73,19 +73,36 @@ static void scatter_one(struct warp *w, const struct part *parts, unsigned count
     scatter_words(w, parts, count, all);
 }
 
-/* These lanes read a lane that is not there: exited, in another branch, past the end of the block, or no member. */
-static void report_absent(struct warp *w, const struct part *parts, unsigned count, uint32_t lanes) {
-    const struct event v = {.kind = EVENT_ABSENT_LANE, .buffer = -1, .plane = -1, .other_plane = -1};
+/* What is undefined of a shuffle's results: the bits that are so in the lanes it reads, and all bits in the lanes that
+ * read a lane which is not there: exited, in another branch, past the end of the block, or no member. */
+static void shuffle_undefined(struct warp *w, const struct part *parts, unsigned count, const uint8_t source[LANES],
+                              uint32_t absent) {
+    uint32_t undefined[LANES] = {0}, where[LANES];
+    if (absent && !w->block->machine->program->follows_shuffles) {
+        atomic_store_explicit(&w->block->machine->absent, true, memory_order_relaxed);
+        absent = 0;
+    }
+    memcpy(where, w->absent, sizeof where);
     for (unsigned i = 0; i < count; ++i)
-        for (uint32_t left = lanes & parts[i].mask; left; left &= left - 1)
-            event_at(w, parts[i].r, (unsigned)__builtin_ctz(left), v);
+        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1)
+            undefined[__builtin_ctz(left)] = reg32(w, w->wide[parts[i].r->wide + 2])[__builtin_ctz(left)];
+    for (unsigned i = 0; i < count; ++i)
+        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            const bool gone = absent >> lane & 1;
+            reg32(w, w->wide[parts[i].r->wide + 3])[lane] = gone ? UINT32_MAX : undefined[source[lane]];
+            if (gone)
+                w->absent[lane] = parts[i].r->site + 1;
+            else if (undefined[source[lane]] && where[source[lane]])
+                w->absent[lane] = where[source[lane]];
+        }
 }
 
 /* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, the
  * predicate that says whether the source lane was in range (or UINT32_MAX), and what is undefined of the value and of
  * the result (0, 0: not watched). A lane that is out of range reads itself. */
 static void shfl(struct warp *w, const struct part *parts, unsigned count) {
-    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0, undefined[LANES] = {0};
+    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0;
     uint8_t source[LANES];
     const uint32_t here = all_lanes(parts, count), taking_part = members(w, parts, count);
     gather_words(w, parts, count, OPERAND_A, a);
@@ -119,17 +136,7 @@ static void shfl(struct warp *w, const struct part *parts, unsigned count) {
         absent |= (uint32_t)(ok && !(taking_part >> from & 1)) << lane;
     }
     scatter_words(w, parts, count, out);
-    for (unsigned i = 0; i < count; ++i)
-        for (int lane = 0; lane < LANES && w->wide[parts[i].r->wide + 3]; ++lane)
-            if (i == 0 || parts[i].mask >> lane & 1)
-                undefined[lane] = reg32(w, w->wide[parts[i].r->wide + 2])[lane];
-    for (unsigned i = 0; i < count; ++i)
-        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1) {
-            const int lane = __builtin_ctz(left);
-            reg32(w, w->wide[parts[i].r->wide + 3])[lane] = undefined[source[lane]];
-        }
-    if (absent & here)
-        report_absent(w, parts, count, absent & here);
+    shuffle_undefined(w, parts, count, source, absent & here);
     for (unsigned i = 0; i < count; ++i) {
         const uint32_t pred = w->wide[parts[i].r->wide + 1];
         if (pred != UINT32_MAX)

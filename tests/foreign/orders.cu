@@ -97,6 +97,31 @@ extern "C" __global__ void blocks_race(int *y, int n) {
     }
 }
 
+// Sums of floats: their order is that of the atomics.
+extern "C" __global__ void float_sums(const int *x, float *y) {
+    const int t = threadIdx.x + blockIdx.x * blockDim.x;
+    asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(&y[t % 8]), "f"((float)x[t] * 1e-3f) : "memory");
+}
+
+// Sums of integers: every order gives the same.
+extern "C" __global__ void integer_sums(const int *x, int *y) {
+    const int t = threadIdx.x + blockIdx.x * blockDim.x;
+    asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" ::"l"(&y[t % 8]), "r"(x[t]) : "memory");
+}
+
+// A copy out of memory that the kernel has stored, and that a thread stores again while the copy is in flight.
+extern "C" __global__ void source_is_stored(const int *x, int *y) {
+    __shared__ int4 tile[64];
+    const int t = threadIdx.x;
+    int4 *z = (int4 *)(y + 64);
+    z[t] = make_int4(x[t], 1, 2, 3);
+    copy16(&tile[t], &z[t], 16);
+    commit();
+    z[t].x = -1;
+    wait<0>();
+    y[t] = tile[t].x;
+}
+
 // Each warp waits for all others, twice, and within each warp odd lanes wait for even ones.
 extern "C" __global__ void spins(const int *x, int *y) {
     __shared__ volatile int here[2][4], lanes[128];
