@@ -35,7 +35,7 @@ static size_t wrong_results(const struct mma_case *c, const struct arch *arch, c
     struct ptx_module *m;
     struct trace t;
     struct error e = {""};
-    cr_assert(mma_run(c, arch, NULL, "", 32, tiles, MMA_ROWS, &m, &t, &e), "%s", e.text);
+    cr_assert(mma_run(NULL, c, arch, NULL, "", 32, tiles, MMA_ROWS, &m, &t, &e), "%s", e.text);
     size_t wrong = 0;
     for (size_t i = 0; i < MMA_ROWS; ++i)
         wrong += tiles[i].d[i % 16][i * 3 % 8] != want[i];

@@ -39,7 +39,7 @@ static void run(const struct mma_case *c, const struct arch *arch, const char *i
     struct ptx_module *m;
     struct trace t;
     struct error e = {""};
-    cr_assert(mma_run(c, arch, isa, "", 32, tiles, count, &m, &t, &e), "%s", e.text);
+    cr_assert(mma_run(NULL, c, arch, isa, "", 32, tiles, count, &m, &t, &e), "%s", e.text);
     cr_assert(t.event_count == 0, "event %d", t.events[0].kind);
     cr_assert(t.macs == count * 8 * c->form->m * c->form->k, "%llu multiply-adds", (unsigned long long)t.macs);
     trace_free(&t);
@@ -242,7 +242,7 @@ Test(machine_tensor, overlapping_operands) {
         struct error e = {""};
         char prefix[600]; /* instead of the ordinary one, which is jumped over */
         snprintf(prefix, sizeof prefix, "%s\nbra.uni JOIN;", instructions[i]);
-        cr_assert(mma_run(&c, NULL, NULL, prefix, 32, t + 1, 1, &m, &trace, &e), "%s", e.text);
+        cr_assert(mma_run(NULL, &c, NULL, NULL, prefix, 32, t + 1, 1, &m, &trace, &e), "%s", e.text);
         for (int k = 0; k < 128; ++k)
             cr_assert(t[1].d[k / 8][k % 8] == (i == 2 && k >= 64 ? 0 : t[0].d[k / 8][k % 8]), "instruction %zu: row %d column %d", i,
                       k / 8, k % 8);
@@ -264,7 +264,7 @@ static void check_missing_lanes(const struct mma_case *c, void *context) {
     for (int way = 0; way < 2; ++way) {
         struct ptx_module *m;
         struct trace trace;
-        cr_assert(mma_run(c, NULL, NULL, way ? "setp.lt.u32 %p1, %r1, 7;\n@%p1 bra JOIN;" : "", way ? 32 : 20, t + 1 + way, 1,
+        cr_assert(mma_run(NULL, c, NULL, NULL, way ? "setp.lt.u32 %p1, %r1, 7;\n@%p1 bra JOIN;" : "", way ? 32 : 20, t + 1 + way, 1,
                           &m, &trace, &e),
                   "%s: %s", name, e.text);
         cr_assert(trace.event_count == (size_t)way, "%s: %zu events", name, trace.event_count);
@@ -310,7 +310,7 @@ Test(machine_tensor, refused) {
         struct trace trace;
         struct error e = {""};
         cr_assert(mma_case_named(rows[i].name, &c), "%s", rows[i].name);
-        const bool ran = mma_run(&c, arch_named(rows[i].arch), NULL, "", 32, t, 1, &m, &trace, &e);
+        const bool ran = mma_run(NULL, &c, arch_named(rows[i].arch), NULL, "", 32, t, 1, &m, &trace, &e);
         cr_assert(ran == !rows[i].says, "%s on %s: %s", rows[i].name, rows[i].arch, e.text);
         cr_assert(ran || (strstr(e.text, rows[i].says) && strstr(e.text, "mma.ptx:")), "\"%s\" does not say \"%s\"",
                   e.text, rows[i].says);

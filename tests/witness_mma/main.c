@@ -52,7 +52,7 @@ static int results(const char *arch_name, const char *name, size_t count, bool o
         struct error e = {""};
         for (size_t i = 0; i < n; ++i)
             mma_tile_fill(&c, &tiles[i], &seed);
-        ok = mma_run(&c, arch, NULL, "", 32, tiles, n, &m, &t, &e);
+        ok = mma_run(NULL, &c, arch, NULL, "", 32, tiles, n, &m, &t, &e);
         if (!ok)
             fprintf(stderr, "witness-mma: %s\n", e.text);
         trace_free(&t);
