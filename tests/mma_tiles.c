@@ -82,9 +82,11 @@ bool mma_case_runs(const struct mma_case *c, const struct arch *arch) {
 /* ---- operands ---- */
 
 static unsigned element_bits(enum tensor_type t) {
-    return t == TENSOR_TF32 ? 32 : t == TENSOR_S8 || t == TENSOR_U8 ? 8 : t == TENSOR_B1 ? 1
-           : t == TENSOR_S4 || t == TENSOR_U4                      ? 4
-                                                                   : tensor_floats[t].bits;
+    return t == TENSOR_TF32                   ? 32
+           : t == TENSOR_S8 || t == TENSOR_U8 ? 8
+           : t == TENSOR_B1                   ? 1
+           : t == TENSOR_S4 || t == TENSOR_U4 ? 4
+                                              : tensor_floats[t].bits;
 }
 
 enum kind { ANY_BITS, ANY_FINITE, NEAR, CANCELLING, TINY, FEW, ONE_SPECIAL, KINDS };
@@ -129,7 +131,8 @@ static uint32_t special(enum tensor_type t, uint64_t *seed) {
     const struct field f = field_of(t);
     const uint32_t all = (1u << f.exponent_bits) - 1, fractions = (1u << f.fraction_bits) - 1;
     const uint32_t fraction = t == TENSOR_E4M3 ? fractions : draw(seed) % 4 ? 0 : draw(seed) & fractions;
-    return (draw(seed) & 1) << (f.exponent_bits + f.fraction_bits + f.low) | (all << f.fraction_bits | fraction) << f.low;
+    return (draw(seed) & 1) << (f.exponent_bits + f.fraction_bits + f.low) | (all << f.fraction_bits | fraction)
+                                                                                 << f.low;
 }
 
 static void fill_floats(const struct mma_case *c, struct mma_tile *t, uint64_t *seed) {
@@ -272,8 +275,9 @@ static void write_text(const struct mma_case *c, const char *prefix, char *text,
     snprintf(text + n, room - n, ";\nJOIN:\nst.global.v4.u32 [%%rd4], {%%r30, %%r31, %%r32, %%r33};\nret;\n}\n");
 }
 
-bool mma_run(const struct runner *runner, const struct mma_case *c, const struct arch *arch, const char *isa, const char *prefix, uint32_t threads,
-             struct mma_tile *tiles, size_t count, struct ptx_module **module, struct trace *trace, struct error *e) {
+bool mma_run(const struct runner *runner, const struct mma_case *c, const struct arch *arch, const char *isa,
+             const char *prefix, uint32_t threads, struct mma_tile *tiles, size_t count, struct ptx_module **module,
+             struct trace *trace, struct error *e) {
     char text[4096];
     write_text(c, prefix, text, sizeof text);
     *trace = (struct trace){0};

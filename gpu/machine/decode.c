@@ -323,7 +323,7 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 
 static bool decode_one(struct decoder *d) {
     static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_warp, opcodes_tensor,
-                                                 opcodes_scalar};
+                                                  opcodes_scalar};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
         for (const struct opcode *o = tables[t]; o->name; ++o)
             if (!strcmp(o->name, d->in->opcode))

@@ -256,9 +256,7 @@ static void mma_bits(struct warp *w, const struct record *r, uint32_t mask) {
 extern handler JOIN(mma_float, ISA), JOIN(mma_f64, ISA); /* tensor_float.isa.c */
 
 handler *const JOIN(tensor_ops, ISA)[TENSOR_OPS] = {
-    [TENSOR_OP_INT8] = mma_int8,
-    [TENSOR_OP_INT4] = mma_int4,
-    [TENSOR_OP_BITS] = mma_bits,
-    [TENSOR_OP_FLOAT] = JOIN(mma_float, ISA),
+    [TENSOR_OP_INT8] = mma_int8,          [TENSOR_OP_INT4] = mma_int4,
+    [TENSOR_OP_BITS] = mma_bits,          [TENSOR_OP_FLOAT] = JOIN(mma_float, ISA),
     [TENSOR_OP_F64] = JOIN(mma_f64, ISA),
 };

@@ -1,9 +1,9 @@
 /* mma with floating-point operands, as tensor_model.h has it. Source: PTX ISA 9.7.14.5 (fragments); facts/ptx.md 2.4.
  *
- * A vector is as many rows of one column of the result as the instruction set has lanes. A significand is a float that holds an integer, so that a product of two is exact; times a power of two and cut toward
- * zero by the conversion, it is an addend. With at most 22 bits of product, 25 of fraction and 16 products, sums of
- * addends are below 2^31.
- * All inputs are read before anything is written: D may be any of them. Compiled once for each instruction set. */
+ * A vector is as many rows of one column of the result as the instruction set has lanes. A significand is a float that
+ * holds an integer, so that a product of two is exact; times a power of two and cut toward zero by the conversion, it
+ * is an addend. With at most 22 bits of product, 25 of fraction and 16 products, sums of addends are below 2^31. All
+ * inputs are read before anything is written: D may be any of them. Compiled once for each instruction set. */
 #include "../../ref/half.h"
 #include "isa.h"
 #include "nan.h"
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void split(const words *from, int s
         e += low;
     }
     *exponent = SELECT_LANES((ints)(m != 0), e, (ints){0} + NOTHING);
-    *significand = (floats)((words)__builtin_convertvector(m, floats) | shifted >> (t.bits - 1) << 31);
+    *significand = (floats)((words) __builtin_convertvector(m, floats) | shifted >> (t.bits - 1) << 31);
 }
 
 /* NaN, infinity, or the significand. */
@@ -98,9 +98,9 @@ static void classify(const uint32_t *codes, int shift, int count, struct tensor_
     for (int i = 0; i < count; ++i) {
         const uint32_t code = codes[i] >> shift & ((1u << (t.bits - 1)) - 1);
         const bool negative = codes[i] >> shift >> (t.bits - 1) & 1;
-        class[i] = code < least                         ? significand[i]
+        class[i] = code < least                       ? significand[i]
                    : t.infinities && code == infinity ? (negative ? -INFINITY : INFINITY)
-                                                        : NAN;
+                                                      : NAN;
     }
 }
 
@@ -288,7 +288,8 @@ static inline __attribute__((always_inline)) void to_f16(const words *magnitude,
 
 /* One group for some rows of a column: acc = group(acc; products from .. to - 1). */
 static inline __attribute__((always_inline)) void group(words *acc, const struct tile *tile, int piece, int column,
-                                                        int from, int to, const struct rules *rules, bool special, bool half) {
+                                                        int from, int to, const struct rules *rules, bool special,
+                                                        bool half) {
     const struct tensor_float type = half ? tensor_floats[TENSOR_F16] : (struct tensor_float){8, 23, 32, true};
     const words before = *acc;
     floats c;
@@ -310,7 +311,8 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
         for (int k = part; k < end; ++k) {
             const ints e = tile->a_exponent[k][piece] + tile->b_exponent[k][column] - top;
             const ints below = GREATER(e, (ints){0} + LEAST);
-            const floats addend = tile->a[k][piece] * tile->b[k][column] * POWER(below + (rules->fraction - rules->scale));
+            const floats addend =
+                tile->a[k][piece] * tile->b[k][column] * POWER(below + (rules->fraction - rules->scale));
             sum += __builtin_convertvector(addend, ints);
         }
         low += (words)sum;
@@ -329,8 +331,8 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
 }
 
 /* acc[n] = column n of D, from C; fp8 as Hopper does it adds C last. */
-static inline __attribute__((always_inline)) void multiply(words acc[COLUMNS][PIECES], const struct tile *tile, int depth,
-                                                           int step, const struct rules *rules, bool half,
+static inline __attribute__((always_inline)) void multiply(words acc[COLUMNS][PIECES], const struct tile *tile,
+                                                           int depth, int step, const struct rules *rules, bool half,
                                                            bool add_last) {
     words sums[COLUMNS][PIECES], (*into)[PIECES] = add_last ? sums : acc;
     if (add_last)

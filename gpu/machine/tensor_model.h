@@ -18,13 +18,13 @@
  *                    else an infinite product or c gives that infinity
  *
  * fp8 on Hopper is no path of its own: operands become f16 (so subnormals are normalised), the products with k mod 4 =
- * 0, 1 make one group on zero, those with k mod 4 = 2, 3 another on its result, and c is added at the end by an ordinary
- * addition, to nearest even.
+ * 0, 1 make one group on zero, those with k mod 4 = 2, 3 another on its result, and c is added at the end by an
+ * ordinary addition, to nearest even.
  *
  * f64: acc = fma(a[k], b[k], acc), k ascending, from acc = c; of NaN operands that of b goes before acc's and a's.
  *
- * Source: the row of Hopper was measured on an H200 (facts/ptx.md 2.4, MF-1 .. MF-6; the sign of zero and f64 later); the others are those of the
- * literature: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004). */
+ * Source: the row of Hopper was measured on an H200 (facts/ptx.md 2.4, MF-1 .. MF-6; the sign of zero and f64 later);
+ * the others are those of the literature: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004). */
 #ifndef GPU_MACHINE_TENSOR_MODEL_H
 #define GPU_MACHINE_TENSOR_MODEL_H
 
@@ -64,18 +64,18 @@ struct tensor_form { /* one shape of mma for one class of types, PTX ISA 9.7.14.
 };
 extern const struct tensor_form tensor_forms[]; /* ended by a NULL shape */
 
-struct tensor_unit {   /* the tensor cores of one generation */
-    unsigned sm;       /* its first architecture; it reaches up to the next row */
-    const char *name;  /* "Hopper" */
-    bool measured;     /* the numbers were measured; else they are the literature's */
-    uint8_t fraction;  /* bits below the greatest exponent that addends keep */
-    uint8_t group;     /* bytes of A that one group takes: n = group / bytes of an element */
-    int16_t floor32;   /* least exponent of alignment, f32 results */
-    int16_t floor16;   /* and f16 results */
+struct tensor_unit {  /* the tensor cores of one generation */
+    unsigned sm;      /* its first architecture; it reaches up to the next row */
+    const char *name; /* "Hopper" */
+    bool measured;    /* the numbers were measured; else they are the literature's */
+    uint8_t fraction; /* bits below the greatest exponent that addends keep */
+    uint8_t group;    /* bytes of A that one group takes: n = group / bytes of an element */
+    int16_t floor32;  /* least exponent of alignment, f32 results */
+    int16_t floor16;  /* and f16 results */
     enum { FP8_NONE, FP8_NATIVE, FP8_AS_F16, FP8_UNKNOWN } fp8;
     uint8_t fp8_fraction, fp8_kept; /* FP8_NATIVE: fraction bits of addends, and of an f32 result */
 };
-extern const struct tensor_unit tensor_units[];             /* ascending, ended by a NULL name */
+extern const struct tensor_unit tensor_units[];              /* ascending, ended by a NULL name */
 const struct tensor_unit *tensor_unit(const struct arch *a); /* of an architecture; NULL: arch_default */
 
 #endif

@@ -1,6 +1,6 @@
-/* One element of a floating-point mma, a second time: every term is a signed 128-bit integer times a power of two, cut by
- * division, and special values are decided case by case. Numbers of the chips: PTX ISA 9.7.14.5 leaves them open; those
- * of sm_90 were measured on an H200, the others are of arXiv 2511.10909 and 2512.07004. */
+/* One element of a floating-point mma, a second time: every term is a signed 128-bit integer times a power of two, cut
+ * by division, and special values are decided case by case. Numbers of the chips: PTX ISA 9.7.14.5 leaves them open;
+ * those of sm_90 were measured on an H200, the others are of arXiv 2511.10909 and 2512.07004. */
 #include "independent.h"
 #include <string.h>
 
@@ -10,8 +10,8 @@ struct layout {
     const char *name;
     int exponent_bits, fraction_bits;
 };
-static const struct layout layouts[] = {{"f16", 5, 10},  {"bf16", 8, 7}, {"tf32", 8, 10},
-                                    {"e4m3", 4, 3}, {"e5m2", 5, 2}, {"f32", 8, 23}};
+static const struct layout layouts[] = {{"f16", 5, 10}, {"bf16", 8, 7}, {"tf32", 8, 10},
+                                        {"e4m3", 4, 3}, {"e5m2", 5, 2}, {"f32", 8, 23}};
 
 static const struct layout *layout_of(const char *name) {
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i)
@@ -30,8 +30,7 @@ static struct term term_of(uint32_t code, const struct layout *k) {
     const int bias = (1 << (k->exponent_bits - 1)) - 1, all = (1 << k->exponent_bits) - 1;
     const int field = (int)(code / (1u << k->fraction_bits)) & all;
     const int fraction = (int)(code & ((1u << k->fraction_bits) - 1));
-    struct term t = {.fraction_bits = k->fraction_bits,
-                     .negative = code >> (k->exponent_bits + k->fraction_bits) & 1};
+    struct term t = {.fraction_bits = k->fraction_bits, .negative = code >> (k->exponent_bits + k->fraction_bits) & 1};
     if (!strcmp(k->name, "e4m3")) {
         t.nan = field == 15 && fraction == 7;
     } else {
