@@ -6,6 +6,7 @@ BUILD := build
 SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 BENCH := $(sort $(wildcard tests/bench/*.c))
+WITNESS_MMA := $(wildcard tests/witness_mma/*.c) tests/mma_tiles.c
 CONFORMANCE := $(sort $(wildcard tests/conformance/*.c tests/independent/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
@@ -43,7 +44,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test conformance witness asan fuzz-gguf bench-ref bench-machine lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf bench-ref bench-machine lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -77,6 +78,10 @@ witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml'
 
 conformance: $(BUILD)/conformance ## every instruction of the PTX machine against an independent evaluation and a GPU's bytes
 	@$(BUILD)/conformance $(ARGS)
+
+witness-mma: $(BUILD)/witness-mma ## floating-point mma against MMA-Sim from PyPI (with torch: 7 GB); not part of CI
+	@ci/setup witness-mma
+	@ci/witness-mma $(BUILD) $(ARGS)
 
 TIME := 60
 
@@ -165,6 +170,10 @@ $(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
+$(1)/witness-mma: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) $(WITNESS_MMA))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $(foreach plant,$(REF_PLANTS),$(call planted_rules,$(1),$(2),$(4),$(firstword $(subst =, ,$(plant))),$(lastword $(subst =, ,$(plant)))))
 
 $$(call objects,$(1)/obj,$(TESTS)): | setup-test
@@ -181,7 +190,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(CONFORMANCE)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

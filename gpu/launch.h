@@ -54,6 +54,10 @@ struct schedule {
     bool async_early; /* cp.async lands when it is issued; else when it is waited for */
 };
 
+/* "in-order", "reversed", "random:SEED": as --schedule takes it. */
+#define SCHEDULE_NAME 32
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]);
+
 struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
@@ -98,6 +102,7 @@ enum event_kind {
     EVENT_BENIGN_RACE,   /* the same, both stores, of the same value: named, not a fault */
     EVENT_ASYNC_PENDING, /* bytes of a cp.async that its thread has not waited for are read or written */
     EVENT_ASYNC_EXIT,    /* a thread exits with copies in flight */
+    EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
     EVENT_KINDS,
@@ -126,6 +131,7 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
+    const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
     bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
@@ -153,6 +159,9 @@ struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
     uint32_t arrivals, syncs; /* barriers and bar.warp.sync that the last writer's warp had come to at that store */
     bool raced;               /* two threads of one block stored different bytes with no barrier between */
+    bool atomic;              /* an atomic has written it: what may come before or after a store of other bytes is not told
+                               * by stores alone */
+    bool several;             /* more than one thread stored it */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
@@ -212,5 +221,11 @@ void trace_free(struct trace *t);
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct by value cannot be given),
  * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
+
+/* What a checked launch asks for and the architecture of its options does not have: *text = "135168 B of shared memory,
+ * sm_121 gives a block 101376" (the caller frees it), or NULL. */
+char *launch_excess(const struct launch *l);
+/* The trace of a launch that asks for too much: EVENT_LIMIT alone. */
+void launch_refused(const struct launch *l, struct trace *t);
 
 #endif

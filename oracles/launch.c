@@ -1,5 +1,6 @@
-/* launch: the kernel ran to its end. A trap is the kernel's own word that it cannot go on (LAUNCH, exit 1); a block
- * that runs past its step budget is a program that cannot be judged (INPUT, exit 2). */
+/* launch: the kernel can be launched, and ran to its end. More shared memory than the architecture has, and a trap,
+ * which is the kernel's own word that it cannot go on, are LAUNCH (exit 1); a block that runs past its step budget is a
+ * program that cannot be judged (INPUT, exit 2). */
 #include "../ref/checked.h"
 #include "oracle.h"
 #include <inttypes.h>
@@ -24,6 +25,14 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
                              "a precondition that the kernel checks itself");
             found = true;
         }
+        if (v->kind == EVENT_LIMIT) {
+            struct finding *f = findings_add(out, "launch", VERDICT_LAUNCH);
+            f->summary = launch_excess(e->launch);
+            f->suspects = must_strdup("a tile or a number of stages that was sized for another architecture");
+            finding_line(f, "launch", "%s", f->summary);
+            finding_line(f, "", "nothing was run");
+            found = true;
+        }
         if (v->kind == EVENT_STEP_BUDGET) {
             finding_of_event(out, "launch", VERDICT_INPUT, e, i,
                              must_format("a block ran past its budget of %" PRIu64 " warp instructions", budget),
@@ -36,6 +45,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 
 const struct oracle oracle_launch = {
     .name = "launch",
-    .about = "the kernel ran to its end, without trap and within its step budget",
+    .about = "the launch fits the architecture, and ran to its end without trap and within its step budget",
     .judge = judge,
 };

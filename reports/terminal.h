@@ -10,6 +10,9 @@
  * (same kernel and shape, other data class), the oracles that were clean, and the command that runs it again. */
 void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count);
 
+/* What the judges found worth a word and no fault, a line each. */
+void terminal_notes(FILE *out, const struct outcome *o);
+
 /* One row a kernel, one column a data class: passed of run. Skips with their reason below it. */
 void terminal_table(FILE *out, const struct outcome *all, size_t count);
 

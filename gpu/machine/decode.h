@@ -29,6 +29,7 @@ struct decoder {
     bool first;     /* its first record is still to come */
     unsigned taken; /* parts that have been understood, a bit each */
     unsigned temps, pred_temps;
+    struct undefined *undefined; /* undefined.h */
 };
 
 /* "PTX:LINE: unknown instruction `text` (SOURCE:LINE): why" ; why may be NULL. Always false. */
@@ -66,6 +67,12 @@ bool variable_address(struct decoder *d, int variable, uint64_t *address);
 struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t dst, uint32_t a, uint32_t b, uint32_t c,
                     int64_t imm);
 void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm);
+/* decode_memory.c: an address operand in x->space as a register (or a constant in one) and a displacement; sets
+ * x->wide_address. The number of a new access. */
+bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift);
+uint32_t add_access(struct decoder *d, const struct access *x);
+/* Takes .global, .shared ...; PTX_REG: generic. */
+bool take_space(struct decoder *d, enum ptx_space *space);
 /* Space for `count` offsets in program.wide; its index. */
 uint32_t wide(struct decoder *d, size_t count);
 /* Number of the lane operation "stem_type", or LANE_OPS. */
@@ -77,7 +84,14 @@ struct opcode {
     const char *name;
     decode_function *decode;
 };
-extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_warp[]; /* end: NULL */
+extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_async[],
+    opcodes_warp[]; /* end: NULL */
+extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[], opcodes_tensor[];
+/* decode_integer.c: carries, packed and other rare integer forms, told by their modifiers. */
+bool is_rare_integer(const struct decoder *d);
+bool decode_rare_integer(struct decoder *d);
+/* decode_hints.c: takes the modifiers and operands of membar and fence. */
+bool take_fence(struct decoder *d);
 /* With a census: the access is counted when it is executed. Goes ahead of the record of the access itself. */
 void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */

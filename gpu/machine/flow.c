@@ -72,6 +72,10 @@ static void close_graph(struct graph *g) {
 
 bool flow_writes(const struct ptx_instruction *in, size_t operand) {
     static const char *const none[] = {"st", "red", "bra", "bar", "barrier", "call", "cp", "stmatrix", "nanosleep"};
+    if (operand == 0 && (is(in, "bar") || is(in, "barrier")))
+        for (size_t i = 0; i < in->part_count; ++i)
+            if (!strcmp(in->parts[i], "red"))
+                return true;
     for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
         if (is(in, none[i]))
             return false;

@@ -4,8 +4,8 @@
  * let no two accesses of E race, benign ones aside. Then every schedule that PTX allows leaves the same bytes:
  *   Take any other schedule S and go along it; suppose that up to some step every thread has done what it did in E: the
  *   same instructions with the same operands, in its own program order. The next step of S is by a thread whose
- *   registers are those of E, so it does what that thread did in E; only what a load gives must be shown. Every store to
- *   a byte that it loads is, in E, ordered with the load by barriers and program order. These orders are the same in
+ *   registers are those of E, so it does what that thread did in E; only what a load gives must be shown. Every store
+ * to a byte that it loads is, in E, ordered with the load by barriers and program order. These orders are the same in
  *   every schedule, because who comes to which barrier follows from what the threads did so far. Stores ordered before
  *   the load have been done in S too, and in the order of E among each other, or they store the same value side by side
  *   (benign); stores ordered after it cannot have been done. So the load gives what it gave in E, and by induction all
@@ -209,7 +209,7 @@ static void begin(struct block *b) {
     }
 }
 
-/* Lanes of one instruction come one by one: they are one entry, in ascending order. */
+/* Lanes of one instruction come one by one: they are one entry. */
 void hazard_copy(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes, bool issued) {
     struct hazards *h = w->block->hazards;
     const enum entry_kind kind = issued ? ENTRY_ISSUE : ENTRY_WAIT;
@@ -219,7 +219,7 @@ void hazard_copy(struct warp *w, const struct record *r, unsigned lane, uint32_t
         begin(w->block);
     h->written = true;
     struct entry *e = h->count ? &h->log[h->count - 1] : NULL;
-    if (!e || e->kind != kind || e->r != r || e->warp != w->number || e->bytes != bytes || e->mask >> lane) {
+    if (!e || e->kind != kind || e->r != r || e->warp != w->number || e->bytes != bytes || e->mask >> lane & 1) {
         e = append(w, kind, r, 0);
         e->bytes = (uint8_t)bytes;
         e->flags = RACE_STORE;

@@ -5,7 +5,16 @@
 #include "race.h"
 #include "watch.h"
 
-enum entry_kind { ENTRY_ACCESS, ENTRY_SYNC, ENTRY_CLOCK, ENTRY_RELEASE, ENTRY_FENCE, ENTRY_STRONG, ENTRY_ISSUE, ENTRY_WAIT };
+enum entry_kind {
+    ENTRY_ACCESS,
+    ENTRY_SYNC,
+    ENTRY_CLOCK,
+    ENTRY_RELEASE,
+    ENTRY_FENCE,
+    ENTRY_STRONG,
+    ENTRY_ISSUE,
+    ENTRY_WAIT
+};
 
 struct entry { /* of the log of a barrier interval */
     const struct record *r;
@@ -33,7 +42,8 @@ struct hazards {
     uint32_t *values;
     size_t value_count, value_room;
     bool written;   /* something is stored, copied or in flight in this interval */
-    bool streaming; /* the log was full: its accesses are in `races` already, and so must all others of the interval be */
+    bool streaming; /* the log was full: its accesses are in `races` already, and so must all others of the interval be
+                     */
     bool dirty;     /* there are nodes */
     struct warp_order *past, *live; /* (warps) as at the start of the log, and now */
     uint8_t *stored, *contested;    /* (shared_bytes) bits */
@@ -67,8 +77,9 @@ void hazard_replay(struct block *b, bool all);
 /* Brings the copies in flight up to the end of the log. */
 void hazard_land(struct hazards *h);
 
-/* hazard_global.c: one lane's access of a writable region, under its lock; value: of a store, else NULL. */
-void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+/* hazard_global.c: one lane's access of bytes of a writable region, under its lock; value: of a store, else NULL. r is
+ * one of the program's records. */
+void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
                    const uint8_t *value);
 /* A block of the exact pass begins, and ends. */
 void hazard_global_start(struct block *b);

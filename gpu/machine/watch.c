@@ -1,27 +1,32 @@
 /* Who is told of what: the watchers of shared and global memory, each in files of its own. */
 #include "watch.h"
+#include "async.h"
 #include "hazard.h"
+#include "valid.h"
 
 bool watch_open(struct block *b, struct error *e) {
-    return hazard_open(b, e);
+    return hazard_open(b, e) && valid_open(b, e);
 }
 
 void watch_close(struct block *b) {
     hazard_close(b);
+    valid_close(b);
 }
 
 void watch_start(struct block *b) {
     if (b->hazards)
         hazard_start(b);
+    valid_start(b);
 }
 
 void watch_barrier(struct block *b, bool all) {
     if (b->hazards)
         hazard_barrier(b, all);
+    valid_barrier(b);
 }
 
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
-    (void)w, (void)r, (void)lanes;
+    async_exit(w, r, lanes);
 }
 
 void watch_end(struct block *b) {
@@ -30,13 +35,15 @@ void watch_end(struct block *b) {
 }
 
 uint8_t watch_bits(const struct block *b, const struct range *range) {
-    (void)range;
-    return b->hazards && b->hazards->busy ? WATCHED_ORDER : 0;
+    return (uint8_t)(valid_bits(b, range) | (b->hazards && b->hazards->busy ? WATCHED_ORDER : 0));
 }
 
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]) {
-    if (w->block->sites[r->c].watched & WATCHED_ORDER)
+    const unsigned watched = w->block->sites[r->c].watched;
+    if (watched & WATCHED_ORDER)
         hazard_shared(w, r, mask, at);
+    if (watched & WATCHED_VALID)
+        valid_shared(w, r, mask, at);
 }
 
 void watch_sync(struct warp *w, uint32_t members) {
@@ -67,9 +74,11 @@ void watch_strong(struct warp *w, const struct record *r) {
 void watch_copy_issued(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
     if (w->block->hazards)
         hazard_copy(w, r, lane, at, bytes, true);
+    valid_copy_issued(w, at, bytes);
 }
 
 void watch_copy_waited(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
     if (w->block->hazards)
         hazard_copy(w, r, lane, at, bytes, false);
+    valid_copy_waited(w, at, bytes);
 }
