@@ -142,7 +142,7 @@ Test(machine_rare, matrix_faults) {
         {"mad.lo.u32 %r20, %r1, 16, %r20;\nstmatrix.sync.aligned.m8n8.x4.shared.b16 [%r20+16], {%r2, %r2, %r2, %r2};",
          EVENT_OUT_OF_BOUNDS, 512, 31},
         {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20+8], {%r2};", EVENT_MISALIGNED, 8, 0},
-        {"setp.lt.u32 %p1, %r1, 20;\n@%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r2};", EVENT_DIVERGENT_ALIGNED,
+        {"mad.lo.u32 %r20, %r1, 16, %r20;\nsetp.lt.u32 %p1, %r1, 20;\n@%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r2};", EVENT_DIVERGENT_ALIGNED,
          0, 0},
         {"setp.lt.u32 %p1, %r1, 20;\n@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2;", EVENT_DIVERGENT_ALIGNED, 0, 0},
     };
@@ -215,6 +215,8 @@ Test(machine_rare, special_registers) {
         {"mov.u32 %r3, %clock;\nadd.u32 %r5, %r3, 1;\nmov.u32 %r4, %clock;\nsub.u32 %r2, %r4, %r3;", 2},
         {"mov.u64 %rd6, %clock64;\nmov.u64 %rd7, %globaltimer;\nsub.u64 %rd6, %rd7, %rd6;\ncvt.u32.u64 %r2, %rd6;", 1},
         {"mov.u32 %r2, %globaltimer_hi;", 0},
+        {"mov.u64 %rd6, %gridid;\ncvt.u32.u64 %r2, %rd6;", 1},
+        {"mov.u32 %r2, %gridid;", 1},
         {"mov.u32 %r3, %nsmid;\nmov.u32 %r4, %smid;\nsetp.lt.u32 %p1, %r4, %r3;\nselp.u32 %r2, 1, 0, %p1;", 1},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
@@ -222,6 +224,10 @@ Test(machine_rare, special_registers) {
         struct trace t;
         snprintf(body, sizeof body, "%s\nst.global.u32 [%%rd5], %%r2;", cases[k].read);
         struct ptx_module *m = run(body, 64, NULL, &t);
+        const bool open = strstr(cases[k].read, "clock") || strstr(cases[k].read, "globaltimer") ||
+                          strstr(cases[k].read, "smid") || strstr(cases[k].read, "gridid");
+        cr_assert((t.order_open && strstr(t.order_open, "%clock")) == open, "%s: open: %s", cases[k].read,
+                  t.order_open ? t.order_open : "no");
         for (uint32_t i = 0; i < 64; ++i)
             cr_assert(out[i][0] == (cases[k].want == UINT32_MAX ? i : cases[k].want), "%s: thread %u has %u",
                       cases[k].read, i, out[i][0]);

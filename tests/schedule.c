@@ -70,7 +70,7 @@ Test(schedule, what_hangs_on_the_order_is_named) {
            "in-order   0x00000004   stored by block (2,0,0) warp 0 lane 0",
            "reversed   0x0000000a   stored by block (0,0,0) warp 0 lane 0");
     /* without being asked for, since the watches leave the order open */
-    EXPECT("", 1, "HAZARD run/blocks_race/s1", "64 of 64 cells of y depend on the order", "note    not proved", "--schedule all");
+    EXPECT("", 1, "HAZARD run/blocks_race/s1", "64 of 64 cells of y depend on the order", "race    load by block (1,0,0) warp 0 lane 0 at ", "--schedule all");
     put_launch("float_sums", 8, 64,
                "  - {in: x, type: i32, count: 512, fill: random}\n  - {inout: y, type: f32, count: 8, fill: zero}\n");
     EXPECT("", 1, "HAZARD run/float_sums/s1", "of 8 cells of y depend on the order", "in-order   0x", "reversed   0x",
