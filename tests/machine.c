@@ -331,7 +331,6 @@ Test(machine, refuses_what_it_does_not_know) {
         {"ex2.approx.f32 %f1, %f2;", {"`ex2.approx.f32", "approximate"}},
         {"div.full.f32 %f1, %f2, %f3;", {"`div.full.f32", "approximate"}},
         {"atom.global.add.s64 %rd1, [%rd2], %rd3;", {"`atom.global.add.s64"}},
-        {"cp.async.cg.shared.global [%r1], [%rd1], 16;", {"`cp.async.cg.shared.global"}},
         {"ld.local.u32 %r1, [%rd1];", {"`ld.local.u32", "local memory"}},
         {"mov.u32 %r1, %pm0;", {"`mov.u32 %r1, %pm0`", "%pm0"}},
         {"add.u32 %r1, %rd2, %r3;", {"`add.u32", "width"}},

@@ -15,7 +15,7 @@
 /* Of more batches of one warp the oldest land, as they may at any time, and count as waited for. */
 enum { MOST_IN_FLIGHT = 8192 };
 
-struct odd { /* of a batch that is not plain: by lane */
+struct odd {                     /* of a batch that is not plain: by lane */
     struct region *noted[LANES]; /* memory_copy_source */
     uint8_t size[LANES];         /* bytes read; the rest is zeros */
 };
@@ -292,8 +292,7 @@ static bool find_copy(struct warp *w, const struct record *r, unsigned lane, con
     b->from[lane] = poison_bytes;
     b->odd->size[lane] = (uint8_t)size;
     if (size) { /* else the source is not touched, wherever it may be */
-        const uint8_t *from =
-            memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &b->odd->noted[lane]);
+        const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &b->odd->noted[lane]);
         b->from[lane] = from ? from : poison_bytes;
         if (b->odd->noted[lane])
             leave_open(w->block->machine, OPEN_COPY);

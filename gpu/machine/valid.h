@@ -5,8 +5,8 @@
 #include "watch.h"
 
 /* Shared memory, a byte for each byte: what watch.c hands on. valid_open leaves b->valid NULL where nothing is watched;
- * the other functions may be called then. valid_copies_issued: until the wait its bytes belong to those who judge copies
- * in flight, so they count as written here when those do judge. */
+ * the other functions may be called then. valid_copies_issued: until the wait its bytes belong to those who judge
+ * copies in flight, so they count as written here when those do judge. */
 bool valid_open(struct block *b, struct error *e);
 void valid_close(struct block *b);
 void valid_start(struct block *b);
