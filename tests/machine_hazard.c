@@ -224,6 +224,7 @@ Test(machine_hazard, shared) {
         const struct machine_test test = {
             .body = c->body, .block = {c->threads}, .isa = isa, .unwatched = WATCH_UNINIT};
         struct trace t;
+
         struct ptx_module *m = machine_must(&test, &t);
         int count[EVENT_KINDS] = {0};
         for (size_t i = 0; i < t.event_count; ++i)

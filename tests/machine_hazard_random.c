@@ -237,9 +237,10 @@ static void check(const struct program_case *p, unsigned number, const char *isa
                                       .grid = {p->blocks},
                                       .block = {p->warps * 32},
                                       .threads = 1 + (int)(number % 2),
-                                      .isa = isa,
-                                      .unwatched = WATCH_UNINIT};
+                                      .unwatched = WATCH_UNINIT,
+                                      .isa = isa};
     struct trace t;
+
     struct ptx_module *m = machine_must(&test, &t);
     size_t races, benign, found = 0, found_benign = 0;
     close_order(p);

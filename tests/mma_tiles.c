@@ -45,6 +45,28 @@ void mma_case_name(const struct mma_case *c, char name[64]) {
                                         : ".xor.popc");
 }
 
+struct search {
+    const char *name;
+    struct mma_case *found;
+    bool any;
+};
+
+static void look_at(const struct mma_case *c, void *context) {
+    struct search *s = context;
+    char name[64];
+    mma_case_name(c, name);
+    if (strcmp(name, s->name))
+        return;
+    *s->found = *c;
+    s->any = true;
+}
+
+bool mma_case_named(const char *name, struct mma_case *c) {
+    struct search s = {name, c, false};
+    mma_each_case(look_at, &s);
+    return s.any;
+}
+
 void mma_case_text(const struct mma_case *c, char text[128]) {
     char name[64];
     mma_case_name(c, name);
@@ -53,7 +75,8 @@ void mma_case_text(const struct mma_case *c, char text[128]) {
 }
 
 bool mma_case_runs(const struct mma_case *c, const struct arch *arch) {
-    return arch->sm >= c->form->sm && (c->form->type != TENSOR_E4M3 || tensor_unit(arch)->fp8 != FP8_UNKNOWN);
+    const unsigned first = c->form->type == TENSOR_B1 && c->both ? 80 : c->form->sm;
+    return arch->sm >= first && (c->form->type != TENSOR_E4M3 || tensor_unit(arch)->fp8 != FP8_UNKNOWN);
 }
 
 /* ---- operands ---- */
@@ -252,8 +275,9 @@ static void write_text(const struct mma_case *c, const char *prefix, char *text,
     snprintf(text + n, room - n, ";\nJOIN:\nst.global.v4.u32 [%%rd4], {%%r30, %%r31, %%r32, %%r33};\nret;\n}\n");
 }
 
-bool mma_run(const struct mma_case *c, const struct arch *arch, const char *isa, const char *prefix, uint32_t threads,
-             struct mma_tile *tiles, size_t count, struct ptx_module **module, struct trace *trace, struct error *e) {
+bool mma_run(const struct runner *runner, const struct mma_case *c, const struct arch *arch, const char *isa,
+             const char *prefix, uint32_t threads, struct mma_tile *tiles, size_t count, struct ptx_module **module,
+             struct trace *trace, struct error *e) {
     char text[4096];
     write_text(c, prefix, text, sizeof text);
     *trace = (struct trace){0};
@@ -281,7 +305,7 @@ bool mma_run(const struct mma_case *c, const struct arch *arch, const char *isa,
                              .options = {.arch = arch}};
     if (isa)
         setenv("WARPPROOF_ISA", isa, 1);
-    const bool ok = runner_machine.run(&l, trace, e);
+    const bool ok = (runner ? runner : &runner_machine)->run(&l, trace, e);
     for (size_t i = 0; ok && i < count; ++i)
         mma_unpack(c, &tiles[i], (const uint32_t(*)[4])out[i]);
     free(in), free(out);

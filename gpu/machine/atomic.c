@@ -24,8 +24,10 @@ static uint32_t add_f32(uint32_t a, uint32_t b, bool flushes) {
     const uint32_t sum = float_bits(nan32(bits_float(a) + bits_float(b)));
     return flushes ? flush(sum) : sum;
 }
-/* Operands in order of precedence when several are NaNs (nan.h): of a sum the second first. */
-static uint64_t add_f64(uint64_t a, uint64_t b) {
+/* Of NaN operands the second comes before the first (nan.h); global memory hands it on as it is, not made quiet. */
+static uint64_t add_f64(uint64_t a, uint64_t b, bool global) {
+    if (global && (is_nan64(a) || is_nan64(b)))
+        return is_nan64(b) ? b : a;
     return to_bits64(nan64(from_bits64(a) + from_bits64(b), from_bits64(b), from_bits64(a), from_bits64(a)));
 }
 
@@ -85,7 +87,7 @@ static struct value apply(unsigned op, enum ptx_type t, struct value old, struct
         result.low = add_f32((uint32_t)old.low, (uint32_t)b.low, global);
         break;
     case PTX_F64:
-        result.low = add_f64(old.low, b.low);
+        result.low = add_f64(old.low, b.low, global);
         break;
     case PTX_F16X2:
     case PTX_BF16X2:

@@ -46,12 +46,13 @@ static const struct tensor_form *form_of(struct decoder *d, const enum tensor_ty
 }
 
 /* The chip has this form, and there is a model of what it does. */
-static bool on_this_chip(struct decoder *d, const struct tensor_form *f, const struct arch *arch,
+static bool on_this_chip(struct decoder *d, const struct tensor_form *f, bool and_popc, const struct arch *arch,
                          const struct tensor_unit *unit) {
+    const unsigned first = and_popc ? 80 : f->sm; /* m8n8k128 is older than its .and */
     char why[160];
-    if (arch->sm < f->sm)
+    if (arch->sm < first)
         snprintf(why, sizeof why, "%s of %s needs sm_%u, and the launch is for %s", f->shape,
-                 tensor_type_names[f->type], f->sm, arch->name);
+                 tensor_type_names[f->type], first, arch->name);
     else if (f->type == TENSOR_E4M3 && unit->fp8 == FP8_UNKNOWN)
         snprintf(why, sizeof why, "nobody has published how %s adds fp8 products, and the launch is for it",
                  arch->name);
@@ -60,8 +61,8 @@ static bool on_this_chip(struct decoder *d, const struct tensor_form *f, const s
     return refuse(d, why);
 }
 
-/* Registers of an operand of mma; those that the shape has fewer of are filled up. Constants may stand in C alone, and
- * f32 registers and constants are no integers (as ptxas has it). */
+/* Registers of an operand of mma; those that the shape has fewer of are filled up. Constants may stand in C alone, f16
+ * excepted, and f32 registers are no integers (as ptxas has it). */
 static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size_t count, size_t room, uint32_t fill,
                      uint32_t *out) {
     const struct ptx_operand *o = &d->in->operands[operand];
@@ -75,11 +76,11 @@ static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size
         out[i] = fill;
         if (i >= count)
             continue;
-        if (operand && one->kind != PTX_OP_REGISTER && (operand < 3 || one->kind == PTX_OP_VARIABLE))
-            return refuse(d, "A and B are registers, C is registers or constants");
-        if (t == TENSOR_S32 &&
-            (one->kind == PTX_OP_FLOAT || (one->kind == PTX_OP_REGISTER && d->f->registers[one->reg].type == PTX_F32)))
-            return refuse(d, "an accumulator of integers in a register or constant of floats");
+        const enum ptx_operand_kind number = t == TENSOR_S32 ? PTX_OP_INTEGER : PTX_OP_FLOAT;
+        if (operand && one->kind != PTX_OP_REGISTER && (operand < 3 || t == TENSOR_F16 || one->kind != number))
+            return refuse(d, "A and B are registers, C is registers or constants of its type");
+        if (t == TENSOR_S32 && one->kind == PTX_OP_REGISTER && d->f->registers[one->reg].type == PTX_F32)
+            return refuse(d, "an accumulator of integers in a register of floats");
         if (!(operand ? source(d, one, bits, &out[i]) : destination(d, one, bits, &out[i])))
             return false;
     }
@@ -88,11 +89,21 @@ static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size
     return true;
 }
 
+/* .row.col, the only layouts. */
+static bool takes_layout(struct decoder *d) {
+    for (size_t i = 0; i + 1 < d->in->part_count; ++i)
+        if (!strcmp(d->in->parts[i], "row") && !strcmp(d->in->parts[i + 1], "col")) {
+            d->taken |= 3u << i;
+            return true;
+        }
+    return false;
+}
+
 static bool decode_mma(struct decoder *d) {
     static const uint8_t room32[4] = {4, 4, 2, 4}, room64[4] = {4, 8, 4, 4};
     if (has(d, "sp") || has(d, "sp::ordered_metadata"))
         return refuse(d, "sparse mma");
-    if (!has(d, "sync") || !has(d, "aligned") || !has(d, "row") || !has(d, "col"))
+    if (!has(d, "sync") || !has(d, "aligned") || !takes_layout(d))
         return refuse(d, "mma is .sync.aligned, A by rows, B by columns");
     enum tensor_type t[4];
     for (int i = 0; i < 4; ++i)
@@ -114,7 +125,7 @@ static bool decode_mma(struct decoder *d) {
     }
     if (f->type == TENSOR_F64)
         has(d, "rn");
-    if (!all_taken(d) || !operand_total(d, 4, 4) || !on_this_chip(d, f, arch, unit))
+    if (!all_taken(d) || !operand_total(d, 4, 4) || !on_this_chip(d, f, imm & MMA_AND, arch, unit))
         return false;
 
     const bool real = f->type == TENSOR_F64;

@@ -170,15 +170,19 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         differs |= g->winner[offset + i] == me->block && data[i] != value[i];
     if (g->coverage) {
         uint8_t *stores = g->coverage->stores + offset;
+        struct cell_history *cells = g->coverage->cells;
+        bool atomic = false; /* then the watch of races knows more, and counts and values say nothing */
+        for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c)
+            atomic |= cells[c].atomic;
+        differs &= !atomic;
         for (size_t i = 0; i < bytes; ++i) {
-            if ((stores[i] & 0x7f) && data[i] != value[i]) {
+            if ((stores[i] & 0x7f) && data[i] != value[i] && !atomic) {
                 stores[i] |= 0x80;
                 atomic_store_explicit(&w->block->machine->differed, true, memory_order_relaxed);
             }
             if ((stores[i] & 0x7f) < 0x7f)
                 ++stores[i];
         }
-        struct cell_history *cells = g->coverage->cells;
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
             h->several |= h->last.block && (h->last.block != me->block || h->last.thread != me->thread);
@@ -249,6 +253,7 @@ void note_atomic(struct warp *w, const struct record *r, unsigned lane, const st
     struct cell_history *cells = g->coverage->cells;
     for (size_t c = spot->offset / g->cell_bytes; c <= (spot->offset + bytes - 1) / g->cell_bytes; ++c) {
         struct cell_history *h = &cells[c];
+        h->atomic = true;
         if (!h->first.block || me->block < h->first.block)
             h->first = *me;
         if (me->block >= h->last.block) {

@@ -104,12 +104,62 @@ static void classify(const uint32_t *codes, int shift, int count, struct tensor_
     }
 }
 
-static bool any(const ints *mask) {
-    int32_t lanes[SIDE], all = 0;
-    memcpy(lanes, mask, sizeof lanes);
-    for (int i = 0; i < SIDE; ++i)
-        all |= lanes[i];
-    return all;
+static inline bool any(const ints *mask) {
+#if defined __AVX512F__
+    return _mm512_test_epi32_mask((__m512i)*mask, (__m512i)*mask);
+#elif defined __AVX2__
+    return !_mm256_testz_si256((__m256i)*mask, (__m256i)*mask);
+#else
+    uint64_t halves[sizeof *mask / 8];
+    memcpy(halves, mask, sizeof halves);
+    return halves[0] | halves[1];
+#endif
+}
+
+/* to[t][g] = from[4 g + t], g = 0 .. 7: a register of 32 lanes by columns. */
+static inline void by_columns(const uint32_t from[LANES], uint32_t *const to[4]) {
+#if defined __AVX2__
+    const __m256i pairs = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i x[4], y[4]; /* x[i]: g = 2 i, 2 i + 1 of each t in turn */
+    for (int i = 0; i < 4; ++i)
+        x[i] = _mm256_permutevar8x32_epi32(_mm256_load_si256((const __m256i *)(from + 8 * i)), pairs);
+    for (int i = 0; i < 2; ++i) {
+        y[2 * i] = _mm256_unpacklo_epi64(x[2 * i], x[2 * i + 1]);     /* t = 0, 2 */
+        y[2 * i + 1] = _mm256_unpackhi_epi64(x[2 * i], x[2 * i + 1]); /* t = 1, 3 */
+    }
+    for (int t = 0; t < 2; ++t) {
+        _mm256_store_si256((__m256i *)to[t], _mm256_permute2x128_si256(y[t], y[2 + t], 0x20));
+        _mm256_store_si256((__m256i *)to[2 + t], _mm256_permute2x128_si256(y[t], y[2 + t], 0x31));
+    }
+#else
+    for (int t = 0; t < 4; ++t)
+        for (int g = 0; g < 8; ++g)
+            to[t][g] = from[4 * g + t];
+#endif
+}
+
+/* The way back: to[4 g + t] = from[t][g]. */
+static inline void by_lanes(const uint32_t *const from[4], uint32_t to[LANES]) {
+#if defined __AVX2__
+    const __m256i apart = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    __m256i x[4], y[4];
+    for (int t = 0; t < 2; ++t) {
+        const __m256i even = _mm256_load_si256((const __m256i *)from[t]);
+        const __m256i odd = _mm256_load_si256((const __m256i *)from[2 + t]);
+        y[t] = _mm256_permute2x128_si256(even, odd, 0x20);
+        y[2 + t] = _mm256_permute2x128_si256(even, odd, 0x31);
+    }
+    for (int i = 0; i < 2; ++i) {
+        x[2 * i] = _mm256_unpacklo_epi64(y[2 * i], y[2 * i + 1]);
+        x[2 * i + 1] = _mm256_unpackhi_epi64(y[2 * i], y[2 * i + 1]);
+    }
+    for (int i = 0; i < 4; ++i)
+        _mm256_store_si256((__m256i *)(to + 8 * i), _mm256_permutevar8x32_epi32(x[i], apart));
+#else
+    for (int t = 0; t < 4; ++t)
+        for (int g = 0; g < 8; ++g)
+            to[4 * g + t] = from[t][g];
+#endif
 }
 
 /* The fragments of A and B as a tile; count: 4-byte words in a row of A. */
@@ -120,14 +170,15 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
     const int step = type_a == TENSOR_TF32 ? 32 : ta.bits, per_word = 32 / step;
     const int drop = type_a == TENSOR_TF32 ? 13 : 0; /* hardware does not look at the rest of a 32-bit operand */
     uint32_t word_a[WORDS][ROWS] __attribute__((aligned(64))), word_b[WORDS][COLUMNS] __attribute__((aligned(64)));
-    for (int r = 0; r < count / 2; ++r)
-        for (int q = 0; q < 4; ++q)
-            for (int i = 0; i < 8; ++i)
-                word_a[q + 4 * (r >> 1)][i + 8 * (r & 1)] = a[r][4 * i + q];
-    for (int r = 0; r < count / 4; ++r)
-        for (int q = 0; q < 4; ++q)
-            for (int i = 0; i < COLUMNS; ++i)
-                word_b[q + 4 * r][i] = b[r][4 * i + q];
+    for (int r = 0; r < count / 2; ++r) {
+        uint32_t *const to[4] = {&word_a[4 * (r >> 1)][8 * (r & 1)], &word_a[4 * (r >> 1) + 1][8 * (r & 1)],
+                                 &word_a[4 * (r >> 1) + 2][8 * (r & 1)], &word_a[4 * (r >> 1) + 3][8 * (r & 1)]};
+        by_columns(a[r], to);
+    }
+    for (int r = 0; r < count / 4; ++r) {
+        uint32_t *const to[4] = {word_b[4 * r], word_b[4 * r + 1], word_b[4 * r + 2], word_b[4 * r + 3]};
+        by_columns(b[r], to);
+    }
     ints special = {0};
     for (int q = 0; q < count; ++q)
         for (int i = 0; i < per_word; ++i) {
@@ -273,7 +324,7 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
         to_f16(&magnitude, &top, rules, &result);
     else
         to_f32(&magnitude, &top, rules, &result);
-    result |= negative & (half ? 0x8000u : 0x80000000u);
+    result |= negative & (words)(result != 0) & (half ? 0x8000u : 0x80000000u); /* no zero is negative */
     if (__builtin_expect(special, 0))
         decide_special(&result, &before, tile, piece * SIDE, column, from, to, half);
     *acc = result;
@@ -283,7 +334,9 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
 static inline __attribute__((always_inline)) void multiply(words acc[COLUMNS][PIECES], const struct tile *tile,
                                                            int depth, int step, const struct rules *rules, bool half,
                                                            bool add_last) {
-    words sums[COLUMNS][PIECES] = {{{0}}}, (*into)[PIECES] = add_last ? sums : acc;
+    words sums[COLUMNS][PIECES], (*into)[PIECES] = add_last ? sums : acc;
+    if (add_last)
+        memset(sums, 0, sizeof sums);
     const int infinity = half ? 0x7c00 : 0x7f800000;
     for (int from = 0; from < depth; from += step) {
         ints special = {0};
@@ -309,20 +362,33 @@ static inline __attribute__((always_inline)) void multiply(words acc[COLUMNS][PI
 
 /* Register j, lane i: row i / 4 + 8 (j / 2), column 2 (i % 4) + j % 2; halves: row i / 4 + 8 j, two columns. */
 static void read_accumulators(uint32_t acc[COLUMNS][ROWS], const uint32_t *const c[4], bool half) {
-    for (int j = 0; j < 4; ++j)
-        for (int i = 0; i < LANES; ++i) {
-            const uint32_t word = half ? c[j >> 1][i] >> 16 * (j & 1) & 0xffff : c[j][i];
-            acc[2 * (i & 3) + (j & 1)][(i >> 2) + 8 * (j >> 1)] = word;
-        }
+    for (int j = 0; j < 4; ++j) {
+        uint32_t one[LANES] __attribute__((aligned(64)));
+        const int row = 8 * (j >> 1), odd = j & 1;
+        uint32_t *const to[4] = {&acc[odd][row], &acc[2 + odd][row], &acc[4 + odd][row], &acc[6 + odd][row]};
+        if (half)
+            for (int i = 0; i < LANES; ++i)
+                one[i] = c[j >> 1][i] >> 16 * odd & 0xffff;
+        by_columns(half ? one : c[j], to);
+    }
 }
 
 static void write_accumulators(const uint32_t acc[COLUMNS][ROWS], uint32_t *const d[4], bool half, uint32_t mask) {
+    uint32_t out[4][LANES] __attribute__((aligned(64)));
+    for (int j = 0; j < 4; ++j) {
+        const int row = 8 * (j >> 1), odd = j & 1;
+        const uint32_t *const from[4] = {&acc[odd][row], &acc[2 + odd][row], &acc[4 + odd][row], &acc[6 + odd][row]};
+        by_lanes(from, out[j]);
+    }
+    for (int j = 0; half && j < 2; ++j)
+        for (int i = 0; i < LANES; ++i)
+            out[j][i] = out[2 * j][i] | out[2 * j + 1][i] << 16;
     for (int j = 0; j < (half ? 2 : 4); ++j)
-        for (int i = 0; i < LANES; ++i) {
-            const int row = (i >> 2) + 8 * (half ? j : j >> 1), column = 2 * (i & 3);
-            const uint32_t word = half ? acc[column][row] | acc[column + 1][row] << 16 : acc[column + (j & 1)][row];
-            d[j][i] = mask >> i & 1 ? word : d[j][i];
-        }
+        if (mask == ALL_LANES)
+            memcpy(d[j], out[j], sizeof out[j]);
+        else
+            for (int i = 0; i < LANES; ++i)
+                d[j][i] = mask >> i & 1 ? out[j][i] : d[j][i];
 }
 
 void JOIN(mma_float, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
@@ -367,7 +433,8 @@ void JOIN(mma_float, ISA)(struct warp *w, const struct record *r, uint32_t mask)
     w->block->macs += (uint32_t)r->imm;
 }
 
-/* Registers of A: row g + 8 (i % 2), k = t + 4 (i / 2); of B: column g, k = t + 4 i; of C as above. */
+/* acc = fma(a[k], b[k], acc), k ascending: as an H200 does it, bit for bit, NaNs too, for all four shapes.
+ * Registers of A: row g + 8 (i % 2), k = t + 4 (i / 2); of B: column g, k = t + 4 i; of C as above. */
 void JOIN(mma_f64, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
     const uint32_t *at = w->wide + r->wide;
     const uint64_t *a[8], *b[4], *c[4];
@@ -387,7 +454,8 @@ void JOIN(mma_f64, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
             for (int k = 0; k < depth; ++k) {
                 const double x = from_bits64(a[(j >> 1) + 2 * (k / 4)][row + k % 4]);
                 const double y = from_bits64(b[k / 4][column + k % 4]);
-                acc = nan64(fma(x, y, acc), y, acc, x);
+                const double next = fma(x, y, acc);
+                acc = next == next ? next : nan64(next, y, acc, x);
             }
             sum[j][i] = to_bits64(acc);
         }

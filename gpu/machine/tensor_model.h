@@ -11,8 +11,9 @@
  *     addends        each one is cut toward zero to a multiple of 2^(top - fraction)
  *     sum            exact
  *     result f32     cut toward zero to `kept` fraction bits (fewer below the normal numbers); infinite when its
- *                    exponent is beyond 127; a sum of zero is +0
+ *                    exponent is beyond 127
  *     result f16     to nearest even
+ *     zero           always +0, also what a negative sum too small for the result becomes
  *     special        a NaN operand, infinity times zero, or infinities of both signs: the NaN 0x7fffffff (f16 0x7fff);
  *                    else an infinite product or c gives that infinity
  *
@@ -20,10 +21,10 @@
  * 0, 1 make one group on zero, those with k mod 4 = 2, 3 another on its result, and c is added at the end by an
  * ordinary addition, to nearest even.
  *
- * f64: acc = fma(a[k], b[k], acc), k ascending, from acc = c.
+ * f64: acc = fma(a[k], b[k], acc), k ascending, from acc = c; of NaN operands that of b goes before acc's and a's.
  *
- * Source: the row of Hopper was measured on an H200 (facts/ptx.md 2.4, MF-1 .. MF-6); the others are those of the
- * literature: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004). */
+ * Source: the row of Hopper was measured on an H200 (facts/ptx.md 2.4, MF-1 .. MF-6; the sign of zero and f64 later);
+ * the others are those of the literature: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004). */
 #ifndef GPU_MACHINE_TENSOR_MODEL_H
 #define GPU_MACHINE_TENSOR_MODEL_H
 

@@ -20,7 +20,7 @@ enum video_op {
     VIDEO_MAD,
 };
 enum video_compare { VIDEO_EQ, VIDEO_NE, VIDEO_LT, VIDEO_LE, VIDEO_GT, VIDEO_GE };
-enum video_second { VIDEO_NOTHING, VIDEO_THEN_ADD, VIDEO_THEN_MIN, VIDEO_THEN_MAX };
+enum video_second { VIDEO_NOTHING, VIDEO_THEN_ADD, VIDEO_THEN_MIN, VIDEO_THEN_MAX }; /* with c */
 enum video_part { VIDEO_WORD, VIDEO_B0, VIDEO_B1, VIDEO_B2, VIDEO_B3, VIDEO_H0, VIDEO_H1 };
 
 enum { /* where in `how` */
@@ -110,38 +110,23 @@ static inline int64_t video_primary(int64_t a, int64_t b, uint64_t how) {
             video_field(how, VIDEO_CLAMP_AT, 1) ? (b > 32 ? 32 : (unsigned)b) : (unsigned)((uint64_t)b & 31);
         if (video_field(how, VIDEO_OP_AT, 4) == VIDEO_SHR)
             return a >> by;
-        if (by == 32 && a > INT32_MAX) /* 64 bits and no sign: as great as can be, with the same low half */
-            return INT64_MAX & ~(int64_t)UINT32_MAX;
         return (int64_t)((uint64_t)a << by);
     }
     }
 }
 
-/* vadd vsub vabsdiff vmin vmax vshl vshr vset. */
+/* vadd vsub vabsdiff vmin vmax vshl vshr vset, of which hardware does not saturate or compare with c as PTX defines it
+ * (decode_video.c refuses those forms): the result, or its sum with c, or a byte of it in the place of one of c's. */
 static inline uint32_t video_scalar(uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
     const uint64_t how = (uint64_t)imm;
-    const bool is_signed = video_field(how, VIDEO_D_SIGNED_AT, 1);
     const unsigned part = video_field(how, VIDEO_D_PART_AT, 3);
-    int64_t t = video_primary(
+    const uint32_t t = (uint32_t)video_primary(
         video_select(a, video_field(how, VIDEO_A_PART_AT, 3), video_field(how, VIDEO_A_SIGNED_AT, 1)),
         video_select(b, video_field(how, VIDEO_B_PART_AT, 3), video_field(how, VIDEO_B_SIGNED_AT, 1)), how);
-    if (video_field(how, VIDEO_SAT_AT, 1))
-        t = video_clamp(t, video_part_bits(part), is_signed);
-    const int64_t third = video_extend(c, 32, is_signed);
-    switch (video_field(how, VIDEO_SECOND_AT, 2)) {
-    case VIDEO_THEN_ADD:
-        return (uint32_t)t + c;
-    case VIDEO_THEN_MIN:
-        return (uint32_t)(t < third ? t : third);
-    case VIDEO_THEN_MAX:
-        return (uint32_t)(t > third ? t : third);
-    default:
-        break;
-    }
     if (part == VIDEO_WORD)
-        return (uint32_t)t;
-    const uint32_t field = (part >= VIDEO_H0 ? 0xffffu : 0xffu) << video_part_at(part);
-    return (c & ~field) | ((uint32_t)t << video_part_at(part) & field);
+        return video_field(how, VIDEO_SECOND_AT, 2) == VIDEO_THEN_ADD ? t + c : t;
+    const uint32_t byte = 0xffu << video_part_at(part);
+    return (c & ~byte) | (t << video_part_at(part) & byte);
 }
 
 /* vmad: (a * b) + c, one of the two negated or one added, scaled; the product has up to 66 bits. */

@@ -92,7 +92,7 @@ static uint32_t add(const struct term *t, int count, const struct numbers *p, bo
         const int least = leading < -126 ? -126 : leading;
         wide fraction = scaled(m, e - least + 23);
         fraction -= fraction % ((wide)1 << (23 - p->kept));
-        return (negative ? 0x80000000u : 0) +
+        return (negative && fraction ? 0x80000000u : 0) +
                (uint32_t)(fraction < 0x800000 ? fraction : fraction - 0x800000 + ((wide)(least + 127) << 23));
     }
     const int least = leading < -14 ? -14 : leading;
@@ -103,7 +103,7 @@ static uint32_t add(const struct term *t, int count, const struct numbers *p, bo
     wide code = fraction < 1024 ? fraction : fraction - 1024 + ((wide)(least + 15) << 10);
     if (code > 0x7c00)
         code = 0x7c00;
-    return (negative ? 0x8000u : 0) + (uint32_t)code;
+    return (negative && code ? 0x8000u : 0) + (uint32_t)code; /* what becomes zero is +0 */
 }
 
 static uint32_t group(uint32_t c, const struct term *products, int count, const struct numbers *p, bool half) {
