@@ -171,15 +171,15 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
     const struct tensor_float ta = tensor_floats[type_a], tb = tensor_floats[type_b];
     const int step = type_a == TENSOR_TF32 ? 32 : ta.bits, per_word = 32 / step;
     const int drop = type_a == TENSOR_TF32 ? 13 : 0; /* hardware does not look at the rest of a 32-bit operand */
-    uint32_t word_a[WORDS][ROWS] __attribute__((aligned(64))), word_b[WORDS][COLUMNS] __attribute__((aligned(64)));
+    uint32_t word_a[WORDS][ROWS] __attribute__((aligned(64))), word_b[WORDS * COLUMNS] __attribute__((aligned(64)));
     for (int r = 0; r < count / 2; ++r) {
         uint32_t *const to[4] = {&word_a[4 * (r >> 1)][8 * (r & 1)], &word_a[4 * (r >> 1) + 1][8 * (r & 1)],
                                  &word_a[4 * (r >> 1) + 2][8 * (r & 1)], &word_a[4 * (r >> 1) + 3][8 * (r & 1)]};
         by_columns(a[r], to);
     }
     for (int r = 0; r < count / 4; ++r) {
-        // cppcheck-suppress legacyUninitvar // only where they are: by_columns fills them
-        uint32_t *const to[4] = {word_b[4 * r], word_b[4 * r + 1], word_b[4 * r + 2], word_b[4 * r + 3]};
+        uint32_t *const first = word_b + 4 * COLUMNS * r;
+        uint32_t *const to[4] = {first, first + COLUMNS, first + 2 * COLUMNS, first + 3 * COLUMNS};
         by_columns(b[r], to);
     }
     ints special = {0};
@@ -194,7 +194,7 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
         for (int i = 0; i < per_word; ++i) {
             floats significand;
             ints exponent;
-            split((const words *)&word_b[0][lane], step * i + drop, tb, as_f16 && type_b == TENSOR_E4M3, &significand,
+            split((const words *)&word_b[lane], step * i + drop, tb, as_f16 && type_b == TENSOR_E4M3, &significand,
                   &exponent, &special);
             for (int at = 0; at < SIDE; at += CHUNK) {
                 const int n = (lane + at) % COLUMNS;
@@ -209,7 +209,7 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
             for (int i = 0; i < per_word; ++i) {
                 const int k = slot(q, i, per_word, count, as_f16);
                 classify(word_a[q], step * i + drop, ROWS, ta, (const float *)tile->a[k], tile->a_class[k]);
-                classify(word_b[q], step * i + drop, COLUMNS, tb, tile->b[k], tile->b_class[k]);
+                classify(word_b + COLUMNS * q, step * i + drop, COLUMNS, tb, tile->b[k], tile->b_class[k]);
             }
 }
 
