@@ -142,6 +142,7 @@ void trace_free(struct trace *t) {
     for (size_t i = 0; i < t->print_count; ++i)
         free(t->prints[i].text);
     free(t->prints);
+    free(t->assertion);
     free(t->counts);
     free(t->order_open);
     free(t->events);

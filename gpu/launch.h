@@ -98,6 +98,9 @@ enum event_kind {
     EVENT_ASYNC_EXIT,    /* a thread exits with copies in flight */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
+    EVENT_BAD_TARGET,    /* a call through a pointer that is no function's, or of another shape; brx.idx past its table */
+    EVENT_STACK,         /* calls too deep, or local memory of a thread or block past what the machine gives */
+    EVENT_ASSERT,        /* __assertfail; trace.assertion has its text */
     EVENT_KINDS,
 };
 
@@ -127,7 +130,7 @@ struct event {
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
 
-struct trace_site {   /* one instruction of the entry */
+struct trace_site {   /* one instruction of the entry, or of a function that it may call */
     const char *file; /* source file from .file, NULL when the PTX has no line info; owned by the module */
     int line;
     const char
@@ -178,6 +181,8 @@ struct trace {
     struct site_count *counts;  /* (site_count), NULL on a real GPU */
     struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
     size_t print_count;
+    uint64_t print_total; /* calls that printed, those past TRACE_PRINTS too */
+    char *assertion;      /* of the one failed assertion that ended the grid (EVENT_ASSERT), or NULL; owned */
     /* What the bits may depend on besides the operands: NULL when the watches show that no order of warps, lanes,
      * copies or blocks can change them (gpu/machine/hazard.c has the argument); else one line that says why this is
      * open. */

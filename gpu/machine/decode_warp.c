@@ -194,7 +194,7 @@ static bool decode_mma(struct decoder *d) {
 }
 
 const struct opcode opcodes_warp[] = {
-    {"bra", decode_bra},           {"ret", decode_exit},
+    {"bra", decode_bra},
     {"exit", decode_exit},         {"trap", decode_exit},
     {"bar", decode_barrier},       {"barrier", decode_barrier},
     {"membar", decode_nothing},    {"fence", decode_nothing},
