@@ -18,11 +18,19 @@ struct launch_buffer {
                         * are OUT arrive filled with poison by whoever set the launch up */
 };
 
+struct launch_member { /* of a struct by value */
+    size_t offset, bytes; /* bytes: 1, 2, 4 or 8; 8 for a buffer */
+    int buffer;           /* index into buffers: its address; or -1 */
+    uint64_t value;       /* of a scalar, low bytes first */
+};
+
 struct launch_arg {
-    int buffer;     /* index into buffers, or -1: a scalar */
+    int buffer;     /* index into buffers, or -1: a scalar or a struct */
     uint64_t value; /* of a scalar, low bytes first */
-    size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer */
+    size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer; of a struct the whole, with its padding */
     bool is_float;  /* a scalar that is a floating-point number */
+    struct launch_member *members; /* (member_count) of a struct; NULL: it is none. What lies between them is zero */
+    size_t member_count, alignment;
 };
 
 struct launch_plane { /* a named part of the dynamic shared arena */
@@ -208,8 +216,11 @@ extern const struct runner runner_machine;
 
 void trace_free(struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
- * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct by value cannot be given),
+ * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
+ * array of bytes of the same size),
  * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
+/* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
+void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);
 
 #endif

@@ -324,7 +324,7 @@ struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t 
                          .b = b,
                          .c = c,
                          .guard = d->guard,
-                         .site = (uint32_t)d->index,
+                         .site = d->c->site + (uint32_t)d->index,
                          .blend = (uint8_t)blend,
                          .weight = d->first};
     d->first = false;
@@ -370,12 +370,13 @@ bool decode_one(struct decoder *d) {
 
 static void fill_params(struct decoder *d) {
     const struct ptx_function *f = d->p->entry;
+    uint64_t *addresses = must_calloc(d->l->buffer_count, sizeof *addresses);
+    for (size_t i = 0; i < d->l->buffer_count; ++i)
+        addresses[i] = (i + 1) << BUFFER_SHIFT;
     d->p->params = must_calloc(f->param_bytes, 1);
-    for (size_t i = 0; i < f->param_count; ++i) {
-        const struct launch_arg *arg = &d->l->args[i];
-        const uint64_t value = arg->buffer >= 0 ? ((uint64_t)arg->buffer + 1) << BUFFER_SHIFT : arg->value;
-        memcpy(d->p->params + d->m->variables[f->params[i]].offset, &value, arg->bytes);
-    }
+    for (size_t i = 0; i < f->param_count; ++i)
+        launch_arg_bytes(&d->l->args[i], addresses, d->p->params + d->m->variables[f->params[i]].offset);
+    free(addresses);
 }
 
 /* Registers that hold a defined poison when a block starts: those some path reads first, and those other lanes read. */

@@ -32,7 +32,7 @@ struct decoder {
     size_t scratch;  /* byte of the .param frame where words for arguments in registers begin */
     /* the instruction at hand */
     const struct ptx_instruction *in;
-    size_t index; /* of it in the program: its site */
+    size_t index;
     uint32_t guard;
     bool first;     /* its first record is still to come */
     unsigned taken; /* parts that have been understood, a bit each */

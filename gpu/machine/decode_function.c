@@ -129,7 +129,7 @@ bool decode_body(struct decoder *d, int function) {
     size_t *start = must_calloc(d->f->instruction_count + 1, sizeof *start);
     bool ok = place_registers(d) && place_frame(d);
     find_uses(d);
-    d->index = p->site_count;
+    d->index = 0;
     d->guard = 0;
     d->first = false;
     d->temps = d->pred_temps = 0;
@@ -138,7 +138,7 @@ bool decode_body(struct decoder *d, int function) {
         decode_prologue(d);
     for (size_t i = 0; ok && i < d->f->instruction_count; ++i) {
         d->in = &d->f->instructions[i];
-        d->index = p->site_count + i;
+        d->index = i;
         d->first = true;
         d->taken = d->temps = d->pred_temps = 0;
         d->guard = 0;
