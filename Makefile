@@ -42,7 +42,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test witness asan fuzz-gguf bench-ref lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test witness asan fuzz-gguf bench-ref bench-machine lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -54,9 +54,9 @@ planted = $(foreach plant,$(REF_PLANTS),$(1)/planted/$(firstword $(subst =, ,$(p
 help: ## this list
 	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, test, asan and bench-ref: make gate ARGS='-j 1 q4_K/*'"
+	@echo "  ARGS='...' is handed to the command of gate, test, asan and bench-*: make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
 
@@ -82,6 +82,9 @@ fuzz-gguf: ## damaged GGUF files for TIME=60 seconds, under the sanitisers
 
 bench-ref: $(BUILD)/bench-ref ## how fast the reference is, contract by contract; a measurement, never a test
 	@$(BUILD)/bench-ref $(ARGS)
+
+bench-machine: $(BUILD)/bench-machine ## how fast the PTX machine is, watches off and on; a measurement, never a test
+	@$(BUILD)/bench-machine $(ARGS)
 
 lint: ## includes point one way, format, static analysis
 	@ci/setup build test lint
@@ -133,11 +136,20 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(1)/witness $(call planted,$(1))
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
-$(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(BENCH))
+$(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c Makefile | setup-build
+	@mkdir -p $$(@D)
+	@echo 'cc   $$<'
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$<
+
+$(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) tests/bench/contracts.c)
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
+$(1)/bench-machine: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) tests/bench/machine.c)
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 

@@ -2,6 +2,7 @@
 #include "../gpu/case.h"
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
+#include "../reports/audit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
@@ -14,14 +15,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof gate [PATTERN]... [--plant NAME] [--runner machine] [--json FILE] [--stats] [-j N]\n"
+    "usage: warpproof gate [PATTERN]... [--plant NAME] [--runner NAME] [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
     "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
     "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
-    "  --runner NAME    what runs the launches (default machine, the only one so far)\n"
+    "  --runner NAME    what runs the launches: machine (default), or device, the first GPU here\n"
     "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                   read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats          print instruction counts and rates\n"
@@ -165,8 +166,11 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    out->rerun = o->plant != NULL ? must_format("%s gate --plant %s %s", command_again(g->root), o->plant, c->id)
-                                  : must_format("%s gate %s", command_again(g->root), c->id);
+    char *again = judging_again(&o->judging);
+    out->rerun = o->plant != NULL
+                     ? must_format("%s gate%s --plant %s %s", command_again(g->root), again, o->plant, c->id)
+                     : must_format("%s gate%s %s", command_again(g->root), again, c->id);
+    free(again);
 }
 
 /* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */
@@ -225,6 +229,21 @@ static bool report_plant(const struct gate *g) {
     return named > 0;
 }
 
+/* A PASS holds up to what the kernel's program leaves open: one line a kernel. */
+static void audit_notes(const struct gate *g) {
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        bool first = true;
+        for (size_t k = 0; k < i; ++k) {
+            first &= strcmp(g->outcomes[k].about, g->outcomes[i].about) != 0;
+        }
+        char *open = first ? audit_summary(g->outcomes[i].audit) : NULL;
+        if (open != NULL) {
+            printf("audit   %s leaves bits open: %s\n", g->outcomes[i].about, open);
+            free(open);
+        }
+    }
+}
+
 static int gate(struct options *o) {
     struct gate g = {0};
     struct error e;
@@ -239,6 +258,7 @@ static int gate(struct options *o) {
         }
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
+        audit_notes(&g);
         if (t.failed > 0) {
             printf("\n");
         }

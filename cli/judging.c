@@ -1,4 +1,5 @@
 #include "judging.h"
+#include "../gpu/device/device.h"
 #include "../ref/checked.h"
 #include "../reports/file.h"
 #include "command.h"
@@ -38,9 +39,10 @@ static bool parse_watches(const char *text, uint32_t *off) {
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
     case JUDGING_RUNNER:
-        return strcmp(optarg, "machine") == 0
-                   ? -1
-                   : usage_error(command, "unknown runner '%s': this build has machine", optarg);
+        j->runner = strcmp(optarg, "machine") == 0  ? &runner_machine
+                    : strcmp(optarg, "device") == 0 ? &runner_device
+                                                    : NULL;
+        return j->runner != NULL ? -1 : usage_error(command, "--runner %s: want machine or device", optarg);
     case JUDGING_JSON:
         j->json = optarg;
         if (strcmp(j->json, "-") == 0) {
@@ -51,6 +53,7 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
         j->stats = true;
         return -1;
     case JUDGING_WATCHES:
+        j->watches = optarg;
         return parse_watches(optarg, &j->launch.unwatched)
                    ? -1
                    : usage_error(command,
@@ -76,8 +79,21 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
     }
 }
 
+char *judging_again(const struct judging *j) {
+    return must_format("%s%s%s%s%s", j->runner == &runner_device ? " --runner device" : "",
+                       j->launch.arch != NULL ? " --arch " : "", j->launch.arch != NULL ? j->launch.arch->name : "",
+                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "");
+}
+
 int judging_check(const char *command, const struct judging *j) {
     struct error e;
+    struct device_identity id;
+    if (j->runner == &runner_device) {
+        if (!device_identify(&id, &e)) {
+            return usage_error(command, "%s", e.text);
+        }
+        fprintf(stderr, "warpproof %s: on %s (sm_%d), driver %s\n", command, id.name, id.sm, id.driver);
+    }
     return j->json == NULL || file_can_put(j->json, &e) ? -1 : usage_error(command, "%s", e.text);
 }
 

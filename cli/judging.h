@@ -13,6 +13,7 @@ struct judging {
     int threads;
     const struct runner *runner; /* NULL: the machine */
     struct launch_options launch;
+    const char *watches; /* as given, or NULL */
 };
 
 /* Values of getopt_long for the shared options, and their rows of its table; `j` and `h` are short options as well. */
@@ -34,6 +35,10 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDG
 
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
+
+/* The options that decide how a launch is run, as they were given: " --runner device", for the command that runs it
+ * again. The caller frees it. */
+char *judging_again(const struct judging *j);
 
 /* Before anything runs: -1, or the exit code after a message when the JSON file cannot be written. */
 int judging_check(const char *command, const struct judging *j);

@@ -1,9 +1,11 @@
 /* warpproof run LAUNCH.yaml: any PTX with a launch file, ours or foreign. */
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
+#include "../reports/audit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
+#include "sets.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <omp.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner machine]\n"
+    "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner NAME]\n"
     "                                 [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the kernel of a launch file on the PTX machine and judges what it did. A kernel with a contract is run on\n"
@@ -22,7 +24,7 @@ static const char usage[] =
     "  --set NAME=VALUE   a value for the launch file's expressions (nt, od, id, n ...); may be repeated\n"
     "  --data CLASS       only this data class: exact, coded, adv or rand (kernels with a contract)\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
-    "  --runner NAME      what runs the launch (default machine, the only one so far)\n"
+    "  --runner NAME      what runs the launch: machine (default), or device, the first GPU here\n"
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats            print instruction counts and rates\n"
@@ -31,73 +33,19 @@ static const char usage[] =
     "\n"
     "exit: 0 all passed, 1 the kernel is wrong, 2 input or usage error, 3 nothing ran\n";
 
-enum { SETS_MAX = 64 };
-
 struct options {
-    struct shape_value sets[SETS_MAX]; /* names owned */
-    size_t set_count;
+    struct sets sets;
     bool one_class;
     enum data_class class;
     uint64_t seed;
     struct judging judging;
 };
 
-/* NAME=VALUE: a name as expressions spell it, and a strict integer. */
-static bool parse_set(const char *text, struct options *o) {
-    const char *equals = strchr(text, '=');
-    const size_t n = equals != NULL ? (size_t)(equals - text) : 0;
-    int64_t value;
-    if (n == 0 || n > 64 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != n ||
-        (text[0] >= '0' && text[0] <= '9') || yaml_parse_integer(equals + 1, &value) != NULL ||
-        o->set_count == SETS_MAX) {
-        return false;
-    }
-    for (size_t i = 0; i < o->set_count; ++i) {
-        if (strlen(o->sets[i].name) == n && strncmp(o->sets[i].name, text, n) == 0) {
-            return false;
-        }
-    }
-    o->sets[o->set_count++] = (struct shape_value){must_format("%.*s", (int)n, text), value};
-    return true;
-}
-
-/* The launch file's own `shape:` values, overridden by --set. Names are the spec's and the options'. */
-static struct shape_value *merge(const struct spec *s, const struct options *o, size_t *count) {
-    struct shape_value *v = must_calloc(s->default_count + o->set_count + 1, sizeof *v);
-    *count = 0;
-    for (size_t i = 0; i < o->set_count; ++i) {
-        v[(*count)++] = o->sets[i];
-    }
-    for (size_t i = 0; i < s->default_count; ++i) {
-        bool overridden = false;
-        for (size_t k = 0; k < o->set_count; ++k) {
-            overridden |= strcmp(o->sets[k].name, s->defaults[i].name) == 0;
-        }
-        if (!overridden) {
-            v[(*count)++] = s->defaults[i];
-        }
-    }
-    return v;
-}
-
-static bool value_of(const struct shape *shape, const char *name, const char *path, size_t *value, struct error *e) {
-    for (size_t i = 0; i < shape->count; ++i) {
-        if (strcmp(shape->values[i].name, name) == 0) {
-            if (shape->values[i].value < 1 || shape->values[i].value > INT32_MAX) {
-                return fail(e, "%s = %" PRId64 ": must be in 1 .. %d", name, shape->values[i].value, INT32_MAX);
-            }
-            *value = (size_t)shape->values[i].value;
-            return true;
-        }
-    }
-    return fail(e, "%s: needs a value for %s (--set %s=N)", path, name, name);
-}
-
 /* "--set n=1 --seed 3", for the command that runs it again. */
 static char *rerun_options(const struct options *o) {
-    char *text = must_strdup("");
-    for (size_t i = 0; i < o->set_count; ++i) {
-        char *more = must_format("%s --set %s=%" PRId64, text, o->sets[i].name, o->sets[i].value);
+    char *text = judging_again(&o->judging);
+    for (size_t i = 0; i < o->sets.count; ++i) {
+        char *more = must_format("%s --set %s=%" PRId64, text, o->sets.values[i].name, o->sets.values[i].value);
         free(text);
         text = more;
     }
@@ -137,8 +85,8 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         }
         struct operands_request r = {.contract = c, .data = (enum data_class)k};
         spec_operands(s, &r);
-        good = value_of(shape, "nt", s->path, &r.nt, e) && value_of(shape, "id", s->path, &r.id, e) &&
-               (c->weight == NULL || value_of(shape, "od", s->path, &r.od, e));
+        good = sets_value(shape, "nt", s->path, &r.nt, e) && sets_value(shape, "id", s->path, &r.id, e) &&
+               (c->weight == NULL || sets_value(shape, "od", s->path, &r.od, e));
         if (!good) {
             break;
         }
@@ -192,15 +140,8 @@ static int run(const char *path, struct options *o) {
         fail(&e, "%.1000s\n%.1000s", why.text, no_root.text);
     }
     if (good) {
-        values = merge(s, o, &value_count);
-        for (size_t i = 0; good && i < o->set_count; ++i) {
-            const bool operand =
-                s->contract != NULL && (strcmp(o->sets[i].name, "nt") == 0 || strcmp(o->sets[i].name, "od") == 0 ||
-                                        strcmp(o->sets[i].name, "id") == 0);
-            if (!spec_uses(s, o->sets[i].name) && !operand) {
-                good = fail(&e, "%s: --set %s: no expression of the launch file uses that name", path, o->sets[i].name);
-            }
-        }
+        values = sets_merge(s, &o->sets, NULL, 0, &value_count);
+        good = sets_check(s, &o->sets, &e);
         if (good && o->one_class && s->operands_in_files) {
             good = fail(&e, "%s: --data: the operands are in files", path);
         }
@@ -215,8 +156,12 @@ static int run(const char *path, struct options *o) {
         terminal_failures(stdout, outcomes, count, DATA_CLASSES, 0);
         for (size_t i = 0; i < count; ++i) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {
-                printf("PASS %s%s\n", outcomes[i].id,
-                       outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)");
+                char *open = audit_summary(outcomes[i].audit);
+                printf("PASS %s%s%s%s%s\n", outcomes[i].id,
+                       outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)",
+                       open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
+                       open != NULL ? "; warpproof audit)" : "");
+                free(open);
             }
         }
         if (o->judging.stats) {
@@ -264,8 +209,9 @@ int run_main(int argc, char **argv) {
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         int64_t seed;
         if (c == SET) {
-            code =
-                parse_set(optarg, &o) ? -1 : usage_error("run", "--set %s: want NAME=INTEGER, each name once", optarg);
+            code = sets_take(&o.sets, optarg)
+                       ? -1
+                       : usage_error("run", "--set %s: want NAME=INTEGER, each name once", optarg);
         } else if (c == DATA) {
             code =
                 parse_class(optarg, &o) ? -1 : usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);
@@ -286,8 +232,6 @@ int run_main(int argc, char **argv) {
         code = optind + 1 == argc ? run(argv[optind], &o)
                                   : usage_error("run", "want one launch file (see warpproof run --help)");
     }
-    for (size_t i = 0; i < o.set_count; ++i) {
-        free((char *)o.sets[i].name);
-    }
+    sets_free(&o.sets);
     return code;
 }

@@ -294,6 +294,7 @@ static bool build(struct binder *r, const struct ptx_module *module) {
     l->entry = spec->entry;
     l->shared_bytes = (size_t)shared;
     l->step_budget = (uint64_t)steps;
+    l->cubin = spec->cubin;
     return evaluate_planes(spec, r->shape, l, r->e) && describe_arguments(r) && fill_buffers(r);
 }
 

@@ -1,13 +1,14 @@
 /* Checks of a launch that every runner needs. Source: CUDA programming guide, technical specifications per compute
  * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
 #include "launch.h"
+#include "../ref/checked.h"
 #include <stdlib.h>
 #include <string.h>
 
 const char *const watch_names[WATCHES] = {"bounds",  "alignment", "planes", "uninit",
                                           "hazards", "async",     "sync",   "stores"};
 
-enum { MOST_SHARED = 227 * 1024 }; /* bytes a block may have on sm_90, the largest of all */
+enum { MOST_STATIC = 48 * 1024 }; /* bytes of static shared memory, on every architecture */
 
 static bool check_dimensions(const struct launch *l, const struct ptx_function *f, struct error *e) {
     static const uint32_t most_grid[3] = {2147483647u, 65535, 65535}, most_block[3] = {1024, 1024, 64};
@@ -129,11 +130,7 @@ static bool check_arguments(const struct launch *l, const struct ptx_function *f
     return true;
 }
 
-static bool check_shared(const struct launch *l, const struct ptx_function *f, struct error *e) {
-    const size_t fixed = ptx_static_shared(l->module, f);
-    if (fixed > MOST_SHARED || l->shared_bytes > MOST_SHARED - fixed)
-        return fail(e, "%zu bytes of dynamic and %zu of static shared memory, a block has at most %d (227 KiB)",
-                    l->shared_bytes, fixed, MOST_SHARED);
+static bool check_planes(const struct launch *l, struct error *e) {
     size_t end = 0;
     for (size_t i = 0; i < l->plane_count; ++i) {
         const struct launch_plane *p = &l->planes[i];
@@ -157,7 +154,28 @@ bool launch_check(const struct launch *l, struct error *e) {
     const struct ptx_function *f = ptx_entry_named(l->module, l->entry);
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
-    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_shared(l, f, e);
+    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_planes(l, e);
+}
+
+char *launch_excess(const struct launch *l) {
+    const struct arch *arch = l->options.arch ? l->options.arch : arch_default();
+    const size_t fixed = ptx_static_shared(l->module, ptx_entry_named(l->module, l->entry));
+    if (fixed > MOST_STATIC)
+        return must_format("%zu B of static shared memory, a block has at most %d", fixed, MOST_STATIC);
+    if (l->shared_bytes <= arch->shared_block && fixed <= arch->shared_block - l->shared_bytes)
+        return NULL;
+    size_t all;
+    if (!size_add(fixed, l->shared_bytes, &all))
+        all = SIZE_MAX;
+    return must_format("%zu B of shared memory, %s gives a block %zu", all, arch->name, arch->shared_block);
+}
+
+void launch_refused(const struct launch *l, struct trace *t) {
+    *t = (struct trace){.events = must_calloc(1, sizeof *t->events), .event_count = 1};
+    t->events[0] = (struct event){
+        .kind = EVENT_LIMIT, .space = SPACE_SHARED, .buffer = -1, .plane = -1, .other_plane = -1, .count = 1};
+    t->coverage = must_calloc(l->buffer_count, sizeof *t->coverage);
+    t->buffer_count = l->buffer_count;
 }
 
 void trace_free(struct trace *t) {
@@ -172,6 +190,7 @@ void trace_free(struct trace *t) {
     free(t->assertion);
     free(t->counts);
     free(t->order_open);
+    free(t->device_fault);
     free(t->events);
     free(t->sites);
     *t = (struct trace){0};

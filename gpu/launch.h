@@ -66,11 +66,13 @@ struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all w
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
     const struct arch *arch; /* NULL: arch_default */
-    bool census;             /* count wavefronts, conflicts and sectors too */
+    bool census;             /* fill trace.counts */
 };
 
 struct launch {
     const struct ptx_module *module;
+    const char *cubin; /* path of the same program built for one architecture, for a real GPU; NULL: the PTX is built
+                        * when it is loaded */
     const char *entry;
     uint32_t grid[3], block[3];
     size_t shared_bytes; /* dynamic */
@@ -118,6 +120,7 @@ struct event_access { /* the other side of a race, or the copy that is in flight
     bool present, store;
     uint32_t block[3], warp, lane;
     size_t instruction;
+    size_t bytes; /* of its lane's access */
 };
 
 struct event {
@@ -134,6 +137,8 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
+    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
+    const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -145,7 +150,8 @@ struct trace_site {   /* one instruction of the entry, or of a function that it 
         *inlined_file; /* where the outermost inlined call stands, when `file` is an inlined function's; else NULL */
     int inlined_line;
     int ptx_line;
-    const char *text; /* owned by the module */
+    const char *text;      /* owned by the module */
+    int instruction_class; /* enum instruction_class (census.h) */
 };
 
 /* Who stored a cell: block number (x fastest), thread number in the block, instruction. */
@@ -168,8 +174,8 @@ struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
 
 struct site_count {    /* of one instruction, all blocks together */
     uint64_t executed; /* by a warp; guarded-off ones count as well */
-    /* options.census only, of a memory instruction (facts/ptx.md 5): */
-    uint64_t requests;   /* executed with at least one lane, in this space */
+    /* of a memory instruction: */
+    uint64_t requests;   /* executed with at least one lane */
     uint64_t wavefronts; /* shared memory */
     uint64_t conflicts;  /* shared memory: wavefronts past one a phase */
     uint64_t sectors;    /* global memory: 32-byte sectors */
@@ -197,6 +203,7 @@ struct trace {
     char *order_open;
     struct buffer_coverage *coverage; /* (buffer_count) */
     size_t buffer_count;
+    char *device_fault;         /* what a real GPU said when it stopped the launch, else NULL */
     bool has_coverage;          /* false on a real GPU: only the poison tells there */
     uint64_t warp_instructions; /* guarded-off instructions count as well, as on hardware */
     uint64_t macs;              /* multiply-adds done by mma and dp4a, over all lanes */
@@ -212,7 +219,7 @@ struct runner {
     bool (*run)(const struct launch *l, struct trace *t, struct error *e);
 };
 
-extern const struct runner runner_machine;
+extern const struct runner runner_machine, runner_device;
 
 void trace_free(struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
@@ -222,5 +229,11 @@ void trace_free(struct trace *t);
 bool launch_check(const struct launch *l, struct error *e);
 /* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
 void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);
+
+/* What a checked launch asks for and the architecture of its options does not have: *text = "135168 B of shared memory,
+ * sm_121 gives a block 101376" (the caller frees it), or NULL. */
+char *launch_excess(const struct launch *l);
+/* The trace of a launch that asks for too much: EVENT_LIMIT alone. */
+void launch_refused(const struct launch *l, struct trace *t);
 
 #endif

@@ -145,11 +145,16 @@ static bool read_shape(const struct reader *r, const struct yaml_node *map) {
 
 /* Exactly one of source and ptx; ptx is known either way. */
 static bool read_program(const struct reader *r, const char *root) {
-    const struct yaml_node *source = yaml_get(r->doc->root, "source"), *ptx = yaml_get(r->doc->root, "ptx");
+    const struct yaml_node *source = yaml_get(r->doc->root, "source"), *ptx = yaml_get(r->doc->root, "ptx"),
+                           *cubin = yaml_get(r->doc->root, "cubin");
     if (!source == !ptx)
         return yaml_fail(r->doc, source ? ptx : r->doc->root, 0, r->e,
                          source ? "either source or ptx, not both"
                                 : "the launch file needs the key 'source' (a .cu of ours) or 'ptx' (a PTX file)");
+    if (cubin && !ptx)
+        return yaml_fail(r->doc, cubin, 0, r->e, "cubin: goes with ptx, as the same program built for one GPU");
+    if (cubin && !read_path(r, cubin, "cubin", &r->s->cubin))
+        return false;
     if (ptx)
         return read_path(r, ptx, "ptx", &r->s->ptx);
     if (!read_word(r, source, "source", "_.-", true, &r->s->source))
@@ -180,8 +185,8 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel", "about",  "source", "ptx",    "entry",  "contract", "split",
-                                       "needs",  "launch", "args",   "planes", "counts", "shape",    NULL};
+    static const char *const keys[] = {"kernel", "about",  "source", "ptx",    "cubin",  "entry", "contract", "split",
+                                       "needs",  "launch", "args",   "planes", "counts", "shape", NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);
@@ -237,7 +242,7 @@ void spec_free(struct spec *s) {
     }
     for (size_t i = 0; i < s->default_count; i++)
         free((char *)s->defaults[i].name);
-    char *const owned[] = {s->path, s->kernel, s->about, s->source, s->ptx, s->entry, s->contract};
+    char *const owned[] = {s->path, s->kernel, s->about, s->source, s->ptx, s->cubin, s->entry, s->contract};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(s->needs);

@@ -59,6 +59,7 @@ struct spec {
     char *about;  /* one line for people, or NULL */
     char *source; /* file name of the .cu beside the launch file, or NULL */
     char *ptx;    /* path of the PTX text: given, or derived from source: fixtures/ptx/<stem>.ptx under root */
+    char *cubin;  /* path of the same program as a cubin, for a real GPU, or NULL */
     char *entry;
     char *contract;         /* name of a contract that exists and whose formats the arguments have, or NULL */
     struct split split;     /* of the contract's sums */

@@ -103,7 +103,7 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
 }
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    if (!e->complete) {
+    if (!e->complete || e->launch->options.unwatched & WATCH_STORES) {
         return RULING_NOT_JUDGED; /* half a result says nothing that the reason for the stop does not say better */
     }
     bool found = false;

@@ -1,12 +1,20 @@
-/* launch: the kernel ran to its end. A trap is the kernel's own word that it cannot go on (LAUNCH, exit 1); a block
- * that runs past its step budget is a program that cannot be judged (INPUT, exit 2). */
+/* launch: the kernel can be launched, and ran to its end. More shared memory than the architecture has, and a trap,
+ * which is the kernel's own word that it cannot go on, are LAUNCH (exit 1); a block that runs past its step budget is a
+ * program that cannot be judged (INPUT, exit 2). */
 #include "../ref/checked.h"
 #include "oracle.h"
 #include <inttypes.h>
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     const uint64_t budget = e->launch->step_budget != 0 ? e->launch->step_budget : LAUNCH_STEP_BUDGET;
-    bool found = false;
+    bool found = e->trace->device_fault != NULL;
+    if (found) {
+        struct finding *f = findings_add(out, "launch", VERDICT_LAUNCH);
+        f->summary = must_format("the GPU stopped the kernel: %s", e->trace->device_fault);
+        f->suspects = must_strdup("an access out of bounds, a trap, or a launch that the GPU cannot take");
+        finding_line(f, "launch", "%s", f->summary);
+        finding_line(f, "hint", "--runner machine says which thread, instruction and byte");
+    }
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
         if (event_repeats(e, i)) {
@@ -15,6 +23,14 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         if (v->kind == EVENT_TRAP) {
             finding_of_event(out, "launch", VERDICT_LAUNCH, e, i, must_strdup("the kernel executed trap"),
                              "a precondition that the kernel checks itself");
+            found = true;
+        }
+        if (v->kind == EVENT_LIMIT) {
+            struct finding *f = findings_add(out, "launch", VERDICT_LAUNCH);
+            f->summary = launch_excess(e->launch);
+            f->suspects = must_strdup("a tile or a number of stages that was sized for another architecture");
+            finding_line(f, "launch", "%s", f->summary);
+            finding_line(f, "", "nothing was run");
             found = true;
         }
         if (v->kind == EVENT_STEP_BUDGET) {
@@ -29,6 +45,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 
 const struct oracle oracle_launch = {
     .name = "launch",
-    .about = "the kernel ran to its end, without trap and within its step budget",
+    .about = "the launch fits the architecture, and ran to its end without trap and within its step budget",
     .judge = judge,
 };

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_parity, oracle_truth;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_parity,
+    oracle_truth, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch, &oracle_guard, &oracle_sync, &oracle_coverage, &oracle_parity, &oracle_truth, NULL,
+    &oracle_launch, &oracle_guard, &oracle_sync,   &oracle_uninit, &oracle_coverage,
+    &oracle_parity, &oracle_truth, &oracle_census, NULL,
 };
 
 void where_site(struct where *p, const struct trace *t, size_t instruction) {
@@ -91,8 +93,15 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     memcpy(f->where.block, event->block, sizeof f->where.block);
     f->where.warp = event->warp;
     f->where.lane = event->lane;
-    where_site(&f->where, e->trace, event->instruction);
+    if (!event->anonymous) {
+        where_site(&f->where, e->trace, event->instruction);
+    }
     finding_line(f, oracle, "%s", summary);
+    if (event->anonymous) {
+        f->where.has_thread = false;
+        finding_line(f, "by", "a real GPU does not say which thread; --runner machine does");
+        return f;
+    }
     finding_line(f, "by",
                  "block (%u,%u,%u) warp %u lane %u first; %" PRIu64 " lane%s in all, at %" PRIu64 " instruction%s",
                  event->block[0], event->block[1], event->block[2], event->warp, event->lane, accesses,

@@ -3,9 +3,14 @@
 #ifndef ORACLES_ORACLE_H
 #define ORACLES_ORACLE_H
 
-#include "../gpu/launch.h"
+#include "../gpu/census.h"
 #include "../ref/contract.h"
 #include "finding.h"
+
+struct expected_count { /* one of the launch file's `counts`, for this shape */
+    const char *name;
+    int64_t value;
+};
 
 /* One launch that has run, with everything a judge may ask for. */
 struct evidence {
@@ -14,11 +19,14 @@ struct evidence {
     const struct contract *contract;          /* NULL: a foreign kernel */
     const struct contract_operands *operands; /* of the contract, else NULL */
     const uint8_t *const
-        *expected;           /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
-    uint32_t poison;         /* the word that fills OUT buffers before the launch */
-    bool complete;           /* the launch ran to its end: no trap, deadlock or exhausted budget */
-    size_t result;           /* the buffer of the contract's result, SIZE_MAX without one */
-    const uint8_t *recorded; /* what a file says of that result too, NULL: there is none */
+        *expected;               /* (launch->buffer_count) right bytes of each OUT or INOUT buffer, NULL: not known */
+    uint32_t poison;             /* the word that fills OUT buffers before the launch */
+    bool complete;               /* the launch ran to its end: no trap, deadlock or exhausted budget */
+    size_t result;               /* the buffer of the contract's result, SIZE_MAX without one */
+    const uint8_t *recorded;     /* what a file says of that result too, NULL: there is none */
+    const struct census *census; /* NULL: nothing was counted */
+    const struct expected_count *counts; /* (count_count) */
+    size_t count_count;
 };
 
 enum ruling { /* what a judge did with the evidence */
@@ -30,6 +38,7 @@ enum ruling { /* what a judge did with the evidence */
 struct oracle {
     const char *name;  /* "parity" */
     const char *about; /* one line for `warpproof list oracles` */
+    bool on_request;   /* judges only when asked to: a report does not mention that it did not */
     enum ruling (*judge)(const struct evidence *e, struct findings *out);
 };
 

@@ -11,5 +11,6 @@ void outcome_free(struct outcome *o) {
     free(o->rerun);
     free(o->why);
     findings_free(&o->findings);
+    census_free(&o->census);
     *o = (struct outcome){0};
 }

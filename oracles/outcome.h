@@ -2,6 +2,7 @@
 #ifndef ORACLES_OUTCOME_H
 #define ORACLES_OUTCOME_H
 
+#include "../gpu/audit.h"
 #include "oracle.h"
 
 struct outcome {
@@ -16,7 +17,9 @@ struct outcome {
     bool parity_judged;               /* some output was compared with right bytes */
     char digest[65];                  /* SHA-256 of all output bytes in argument order, "" when it did not run */
     uint64_t warp_instructions, macs;
-    double seconds; /* of the execution alone */
+    size_t audit[AUDIT_KINDS]; /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
+    struct census census;      /* with options.census; its file names are the module's */
+    double seconds;            /* of the execution alone */
 };
 
 enum verdict outcome_verdict(const struct outcome *o); /* worst finding; SKIPPED; PASS */

@@ -1,10 +1,12 @@
-/* sync: barriers are reached by all lanes that must reach them, and every warp gets past the last one. */
+/* sync: barriers are reached by all lanes that must reach them, every warp gets past the last one, and no shuffle reads
+ * a lane that is not there. */
 #include "../ref/checked.h"
 #include "oracle.h"
 
 static const char *const texts[EVENT_KINDS] = {
     [EVENT_DIVERGENT_BARRIER] = "barrier reached by a part of a warp's live lanes",
     [EVENT_DIVERGENT_ALIGNED] = "warp-wide (.aligned or .sync) instruction executed by other lanes than it needs",
+    [EVENT_ABSENT_LANE] = "shuffle reads a lane that does not take part, which gives an undefined value",
     [EVENT_DEADLOCK] = "deadlock: warps wait at barriers that can never fill",
 };
 
@@ -17,8 +19,12 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         }
         if (texts[v->kind] != NULL) {
             found = true;
-            finding_of_event(out, "sync", VERDICT_HAZARD, e, i, must_strdup(texts[v->kind]),
-                             "a barrier or warp-wide instruction inside a branch that not all threads take");
+            finding_of_event(
+                out, "sync", VERDICT_HAZARD, e, i, must_strdup(texts[v->kind]),
+                v->kind == EVENT_ABSENT_LANE
+                    ? "a member mask or width that is wider than the lanes that are there, an early return, "
+                      "or a partial last warp"
+                    : "a barrier or warp-wide instruction inside a branch that not all threads take");
         }
     }
     return found ? RULING_FOUND : RULING_CLEAN;

@@ -39,17 +39,38 @@ static void digest_outputs(const struct launch *l, char hex[65]) {
 }
 
 static bool is_complete(const struct trace *t) {
+    if (t->device_fault != NULL) {
+        return false;
+    }
     for (size_t i = 0; i < t->event_count; ++i) {
         const enum event_kind k = t->events[i].kind;
-        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET) {
+        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET || k == EVENT_LIMIT) {
             return false;
         }
     }
     return true;
 }
 
-static void judge(const struct trial *t, const struct bound *b, const struct trace *trace, const uint8_t *result,
-                  struct outcome *o) {
+/* The closed forms of the launch file for this shape; the caller frees them. NULL after an error. */
+static struct expected_count *evaluate_counts(const struct trial *t, const struct bound *b, struct error *e) {
+    struct expected_count *counts = must_calloc(t->spec->count_count + 1, sizeof *counts);
+    for (size_t i = 0; i < t->spec->count_count; ++i) {
+        counts[i].name = t->spec->counts[i].name;
+        if (!spec_eval(t->spec->counts[i].value, &b->shape, &counts[i].value, e)) {
+            free(counts);
+            return NULL;
+        }
+    }
+    return counts;
+}
+
+static bool judge(const struct trial *t, const struct bound *b, const struct trace *trace, const uint8_t *result,
+                  struct outcome *o, struct error *error) {
+    const bool counted = census_of(trace, &o->census);
+    struct expected_count *counts = counted ? evaluate_counts(t, b, error) : NULL;
+    if (counted && counts == NULL) {
+        return false;
+    }
     const uint8_t **expected = must_calloc(b->launch.buffer_count + 1, sizeof *expected);
     for (size_t i = 0; i < b->launch.buffer_count; ++i) {
         expected[i] = i == b->result ? result : b->expected[i];
@@ -66,6 +87,9 @@ static void judge(const struct trial *t, const struct bound *b, const struct tra
         .result = b->result,
         .poison = BIND_POISON,
         .complete = is_complete(trace),
+        .census = counted ? &o->census : NULL,
+        .counts = counts,
+        .count_count = counts != NULL ? t->spec->count_count : 0,
     };
     for (size_t i = 0; oracles[i] != NULL; ++i) {
         o->rulings[i] = oracles[i]->judge(&e, &o->findings);
@@ -73,6 +97,19 @@ static void judge(const struct trial *t, const struct bound *b, const struct tra
     }
     o->judged = true;
     free(expected);
+    free(counts);
+    return true;
+}
+
+/* What the bits of the verdict hold up to. */
+static void audit(const struct trial *t, struct outcome *o) {
+    const struct ptx_function *f = ptx_entry_named(t->module, t->spec->entry);
+    struct audit a;
+    if (f != NULL) {
+        audit_entry(t->module, f, &a);
+        memcpy(o->audit, a.count, sizeof o->audit);
+        audit_free(&a);
+    }
 }
 
 static bool run(const struct trial *t, struct bound *b, struct trace *trace, struct outcome *o, struct error *e) {
@@ -92,8 +129,12 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
         }
         t->contract->evaluate(&t->operands->view, result);
     }
-    judge(t, b, trace, result, o);
+    const bool judged = judge(t, b, trace, result, o, e);
     free(result);
+    if (!judged) {
+        return false;
+    }
+    audit(t, o);
     digest_outputs(&b->launch, o->digest);
     o->warp_instructions = trace->warp_instructions;
     o->macs = trace->macs;

@@ -79,6 +79,13 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
         json_add_string(d, m, "digest", o->digest);
         json_add(d, m, "warp_instructions", json_number(d, "%" PRIu64, o->warp_instructions));
         json_add(d, m, "macs", json_number(d, "%" PRIu64, o->macs));
+        struct fy_node *audit = fy_node_create_mapping(d);
+        for (int k = 0; k < AUDIT_KINDS; ++k) {
+            if (o->audit[k] > 0) {
+                json_add(d, audit, audit_names[k], json_number(d, "%zu", o->audit[k]));
+            }
+        }
+        json_add(d, m, "audit", audit);
     }
     struct fy_node *list = fy_node_create_sequence(d);
     for (size_t i = 0; i < o->findings.count; ++i) {

@@ -1,6 +1,7 @@
 #include "terminal.h"
 #include "../ref/checked.h"
 #include "../ref/printable.h"
+#include "audit.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
         }
     }
     for (size_t i = 0; o->judged && oracles[i] != NULL; ++i) {
-        if (o->rulings[i] != RULING_FOUND) {
+        const bool silent = oracles[i]->on_request && o->rulings[i] == RULING_NOT_JUDGED;
+        if (o->rulings[i] != RULING_FOUND && !silent) {
             char *more = must_format("%s%s%s %s", text, text[0] ? "; " : "", oracles[i]->name,
                                      o->rulings[i] == RULING_CLEAN ? "ok" : "not judged");
             free(text);
@@ -105,6 +107,13 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
         fprintf(out, "  %-7s %zu more findings (--json has all)\n", "more", shown - FINDINGS_SHOWN);
     }
     print_also(out, o, all, count);
+    char *open = audit_summary(o->audit);
+    if (open != NULL) {
+        char *text = must_format("the program leaves bits open (%s): warpproof audit", open);
+        print_line(out, "audit", text);
+        free(text);
+        free(open);
+    }
     if (o->rerun != NULL) {
         print_line(out, "rerun", o->rerun);
     }

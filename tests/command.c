@@ -39,7 +39,7 @@ Test(command, usage) {
     expect_result(run_command("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
     expect_result(run_command("list cases ''"), 2, "warpproof list: a PATTERN is empty");
     expect_result(run_command("list cases quantize_pad40 ''"), 2, "warpproof list: a PATTERN is empty");
-    expect_result(run_command("gate --runner quantum"), 2, "unknown runner 'quantum'");
+    expect_result(run_command("gate --runner quantum"), 2, "--runner quantum: want machine or device");
     expect_result(run_command("gate --plant nosuch"), 2, "no plant named 'nosuch'");
     expect_result(run_command("gate --plant ../cases/x"), 2, "no plant named");
     expect_result(run_command("run"), 2, "want one launch file");

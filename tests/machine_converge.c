@@ -23,7 +23,7 @@ static void run(const char *entry) {
     static uint8_t between[4];
     struct launch_buffer b[3] = {
         {.name = "between", .role = BUFFER_IN, .bytes = 4, .cell_bytes = 4, .data = between},
-        {.name = "y", .role = BUFFER_OUT, .bytes = sizeof y, .cell_bytes = 4, .data = (uint8_t *)y},
+        {.name = "y", .role = BUFFER_INOUT, .bytes = sizeof y, .cell_bytes = 4, .data = (uint8_t *)y},
         {.name = "x", .role = BUFFER_IN, .bytes = sizeof x, .cell_bytes = 4, .data = (uint8_t *)x}};
     struct launch_arg args[2] = {{.buffer = 2, .bytes = 8}, {.buffer = 1, .bytes = 8}};
     const struct launch l = {.module = module,
@@ -154,8 +154,10 @@ Test(machine_converge, a_barrier_orders_stores) {
 
 Test(machine_converge, member_masks_are_held_to) {
     run("not_a_member");
-    cr_expect(trace.event_count == 1 && trace.events[0].kind == EVENT_DIVERGENT_ALIGNED && trace.events[0].lane == 1,
+    cr_expect(trace.event_count == 2 && trace.events[0].kind == EVENT_DIVERGENT_ALIGNED && trace.events[0].lane == 1,
               "lane 1 of warp 0 is the first that is no member: %zu events", trace.event_count);
+    cr_expect(trace.event_count == 2 && trace.events[1].kind == EVENT_ABSENT_LANE && trace.events[1].lane == 0,
+              "lane 0, the only member, reads lane 1");
     finish();
     run("member_absent"); /* one half waits for the other at a shuffle, which waits at a barrier */
     cr_expect(trace.event_count == 1 && trace.events[0].kind == EVENT_DIVERGENT_BARRIER, "%zu events",

@@ -281,6 +281,7 @@ Test(machine_memory, shared_events) {
         char body[1024];
         snprintf(body, sizeof body, "mov.u32 %%r1, %%tid.x;\nmov.u32 %%r3, arena;\n\n%s", cases[c].body);
         const struct machine_test test = {.module_level = ".extern .shared .align 16 .b8 arena[];",
+                                          .unwatched = WATCH_UNINIT,
                                           .body = body,
                                           .shared = 1024,
                                           .planes = planes,
@@ -316,6 +317,7 @@ Test(machine_memory, ldmatrix_events) {
         char body[512];
         snprintf(body, sizeof body, "mov.u32 %%r1, %%tid.x;\n%s", cases[k].body);
         const struct machine_test test = {.module_level = ".extern .shared .align 16 .b8 arena[];",
+                                          .unwatched = WATCH_UNINIT,
                                           .body = body,
                                           .shared = 1024,
                                           .planes = planes,
@@ -396,6 +398,7 @@ Test(machine_memory, initial_values) {
     const struct machine_test test = {.module_level = ".shared .align 4 .b8 words[128];\n"
                                                       ".global .align 4 .u32 table[4] = {10, 20, 30, 40};\n"
                                                       ".const .align 2 .u16 fixed[2] = {7, 65535};",
+                                      .unwatched = WATCH_UNINIT,
                                       .body = body,
                                       .buffers = &b,
                                       .buffer_count = 1,
@@ -579,6 +582,7 @@ Test(machine_memory, shared_memory_is_the_entrys_own) {
     for (size_t k = 0; k < isa_count * sizeof cases / sizeof *cases; ++k) {
         const size_t c = k / isa_count;
         const struct machine_test test = {.module_level = cases[c].module_level,
+                                          .unwatched = WATCH_UNINIT,
                                           .body = cases[c].body,
                                           .shared = cases[c].shared,
                                           .planes = halves,

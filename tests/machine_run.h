@@ -41,7 +41,9 @@ struct machine_test { /* one launch; zero means the usual: one block of 32 threa
     size_t plane_count;
     uint64_t budget;
     int threads;
-    const char *isa; /* WARPPROOF_ISA, or NULL */
+    uint32_t unwatched; /* enum watch */
+    const char *isa;    /* WARPPROOF_ISA, or NULL */
+    struct launch_options options;
 };
 
 /* Runs it; the caller frees the trace (trace_free) and the module (ptx_free), which the trace points into. */
@@ -69,7 +71,9 @@ static inline bool machine_try(const struct machine_test *test, struct ptx_modul
                        .planes = test->planes,
                        .plane_count = test->plane_count,
                        .step_budget = test->budget,
-                       .threads = test->threads ? test->threads : 1};
+                       .threads = test->threads ? test->threads : 1,
+                       .options = test->options};
+    l.options.unwatched |= test->unwatched;
     for (int k = 0; k < 3; ++k) {
         l.grid[k] = test->grid[k] ? test->grid[k] : 1;
         l.block[k] = test->block[k] ? test->block[k] : k ? 1 : 32;

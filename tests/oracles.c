@@ -70,7 +70,14 @@ static void clean(void) {
                            .has_coverage = true};
     contract = contract_named("q4_k_pad40_two_term");
     expected[1] = (const uint8_t *)want;
-    evidence = (struct evidence){&l, &trace, contract, &operands, expected, POISON, true, SIZE_MAX, NULL};
+    evidence = (struct evidence){.launch = &l,
+                                 .trace = &trace,
+                                 .contract = contract,
+                                 .operands = &operands,
+                                 .expected = expected,
+                                 .poison = POISON,
+                                 .complete = true,
+                                 .result = SIZE_MAX};
 }
 
 /* Expects exactly one finding of that verdict whose summary or lines hold the text. */

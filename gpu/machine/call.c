@@ -187,22 +187,19 @@ static void copy_lanes(void *to, const void *from, size_t bytes, uint32_t mask, 
     }
 }
 
-static void save_window(const struct warp *w, const struct callee *c, uint8_t *saved, uint32_t mask) {
-    const size_t narrow = c->window_wide - c->window, wide = c->window_end - c->window_wide;
-    copy_lanes(saved, w->regs + c->window, narrow, mask, false);
-    copy_lanes(saved + narrow, w->regs + c->window_wide, wide, mask, true);
-    uint32_t *preds = (uint32_t *)(void *)(saved + narrow + wide);
-    for (uint32_t i = c->preds; i < c->preds_end; ++i)
-        preds[i - c->preds] = (preds[i - c->preds] & ~mask) | (w->preds[i] & mask);
-}
-
-static void restore_window(struct warp *w, const struct callee *c, const uint8_t *saved, uint32_t mask) {
-    const size_t narrow = c->window_wide - c->window, wide = c->window_end - c->window_wide;
-    copy_lanes(w->regs + c->window, saved, narrow, mask, false);
-    copy_lanes(w->regs + c->window_wide, saved + narrow, wide, mask, true);
-    const uint32_t *preds = (const uint32_t *)(const void *)(saved + narrow + wide);
-    for (uint32_t i = c->preds; i < c->preds_end; ++i)
-        set_pred(w, i, preds[i - c->preds], mask);
+/* Between the registers and where they are kept. */
+static void copy_window(struct warp *w, const struct callee *c, uint8_t *saved, uint32_t mask, bool save) {
+    const uint32_t bounds[] = {c->window, c->window_wide, c->window_shadow, c->window_end};
+    uint8_t *window = w->regs + c->window;
+    for (int i = 0; i < 3; ++i) {
+        uint8_t *here = window + (bounds[i] - c->window), *kept = saved + (bounds[i] - c->window);
+        copy_lanes(save ? kept : here, save ? here : kept, bounds[i + 1] - bounds[i], mask, i == 1);
+    }
+    uint32_t *preds = (uint32_t *)(void *)(saved + (c->window_end - c->window));
+    for (uint32_t i = c->preds; i < c->preds_end; ++i) {
+        uint32_t *here = &w->preds[i], *kept = &preds[i - c->preds], *to = save ? kept : here;
+        *to = (*to & ~mask) | ((save ? *here : *kept) & mask);
+    }
 }
 
 static void copy_words(const struct warp *w, uint32_t to, uint32_t from, size_t bytes, uint32_t mask) {
@@ -312,7 +309,7 @@ struct frame *call_enter(struct warp *w, const struct record *r, uint32_t mask, 
     if (!enter_local(w, f, c, mask))
         return bad_call(w, r, mask, EVENT_STACK, caller->depth + 1, c->local_bytes);
     if (f->saved)
-        save_window(w, c, f->saved, mask);
+        copy_window(w, c, f->saved, mask, true);
     for (uint32_t i = 0; i < list[0]; ++i)
         copy_words(w, word_offset(c, &p->module->variables[c->f->params[i]]), list[2 + 2 * i], list[3 + 2 * i], mask);
     poison_window(w, c, mask);
@@ -338,7 +335,7 @@ struct frame *call_leave(struct warp *w, uint32_t mask, uint32_t *back) {
             at = results ? at + bytes : NULL;
         }
         if (!pass && f->saved)
-            restore_window(w, c, f->saved, mask);
+            copy_window(w, c, f->saved, mask, false);
     }
     *back = f->back;
     f->lanes &= ~mask;

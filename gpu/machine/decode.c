@@ -1,7 +1,7 @@
 /* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
  * own, branches to records. What the instructions mean is in decode_*.c. */
-#include "decode.h"
 #include "../../ref/checked.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +331,29 @@ struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t 
     return r;
 }
 
+/* A record that is no instruction of its own. */
+static struct record *emit_aside(struct decoder *d, handler *run, uint32_t a, uint32_t c, int64_t imm) {
+    const bool first = d->first;
+    d->first = false;
+    struct record *r = emit(d, run, BLEND_NONE, 0, a, 0, c, imm);
+    d->first = first;
+    return r;
+}
+
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift) {
+    if (d->l->options.census)
+        emit_aside(d, op_count_access, base, access, shift);
+}
+
+/* Guarded-off instructions count as well, as on hardware. */
+void count_executed(struct decoder *d) {
+    const uint32_t guard = d->guard;
+    d->guard = 0;
+    if (d->l->options.census)
+        emit_aside(d, op_count_executed, 0, 0, 0);
+    d->guard = guard;
+}
+
 void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
     const unsigned bits = lane_shapes[op].dst;
     emit(d, d->isa->lanes[op], bits == 1 ? BLEND_NONE : bits == 64 ? BLEND_64 : BLEND_32, dst, a, b, c, imm);
@@ -366,6 +389,16 @@ bool decode_one(struct decoder *d) {
             if (!strcmp(o->name, d->in->opcode))
                 return o->decode(d);
     return decode_table(d);
+}
+
+/* A census counts an instruction that needs the whole warp once, when the warp has come. */
+void gather_asides(struct decoder *d, size_t from) {
+    struct record *r = d->p->records;
+    size_t at = from;
+    while (at < d->p->record_count && (r[at].gather != GATHER_LIVE || r[at].guard))
+        ++at;
+    for (size_t i = from; at < d->p->record_count && i < at; ++i)
+        r[i].gather = GATHER_LIVE;
 }
 
 static void fill_params(struct decoder *d) {
@@ -464,6 +497,6 @@ void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide), free(p->callees), free(p->order), free(p->params);
+    free(p->undefined), free(p->undefined_wide), free(p->names), free(p->callees), free(p->order), free(p->params);
     free(p);
 }

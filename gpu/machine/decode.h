@@ -37,6 +37,7 @@ struct decoder {
     bool first;     /* its first record is still to come */
     unsigned taken; /* parts that have been understood, a bit each */
     unsigned temps, pred_temps;
+    struct undefined *undefined; /* undefined.h */
 };
 
 /* "PTX:LINE: unknown instruction `text` (SOURCE:LINE): why" ; why may be NULL. Always false. */
@@ -91,6 +92,8 @@ extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[]
 bool decode_one(struct decoder *d);
 void find_undefined(struct decoder *d);
 void link_records(struct decoder *d, const size_t *start);
+void count_executed(struct decoder *d);
+void gather_asides(struct decoder *d, size_t from);
 
 /* decode_function.c: the function is part of the program: decoded in its turn. */
 void reach(struct decoder *d, size_t function);
@@ -102,6 +105,8 @@ void find_recursion(struct decoder *d);
 /* A register with the local address of a .local variable, or of a parameter whose address is taken, + displacement. */
 bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32_t *offset);
 
+uint32_t add_access(struct decoder *d, const struct access *x); /* decode_memory.c: its number */
+
 /* decode_call.c */
 bool own_param(const struct decoder *d, const struct ptx_operand *o); /* a .param variable of this function */
 int formal(const struct decoder *d, int variable); /* which parameter of this function it is, or -1 */
@@ -111,6 +116,8 @@ void decode_prologue(struct decoder *d); /* parameters in registers, or whose ad
 void decode_return(struct decoder *d);
 size_t call_scratch(const struct ptx_instruction *in); /* bytes of decoder.scratch that a call needs */
 
+/* With a census: the access is counted when it is executed. Goes ahead of the record of the access itself. */
+void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
 

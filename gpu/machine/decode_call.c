@@ -183,8 +183,9 @@ static bool decode_external(struct decoder *d, const struct ptx_function *f, con
     const uint32_t words = wide(d, count);
     for (size_t i = 0; i < count; ++i)
         d->p->wide[words + i] = list[2 + 2 * i];
+    const struct access text = {.space = PTX_REG, .wide_address = true, .element_bytes = 1, .elements = 1, .bytes = 1};
     struct record *r = emit(d, prints ? op_printf : NULL, BLEND_NONE, prints ? list[2 + 2 * count] : FILE_SCRATCH, 0, 0,
-                            0, 0);
+                            add_access(d, &text), 0);
     r->wide = words;
     r->control = prints ? CONTROL_NONE : CONTROL_ASSERT;
     return true;

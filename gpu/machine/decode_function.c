@@ -1,7 +1,7 @@
 /* The functions of a program, one after the other: the entry, then those that it may call. Each has its own registers,
  * .param words and predicates in the register file, so that decoding grows with the text and not with the calls. */
 #include "../../ref/checked.h"
-#include "decode.h"
+#include "undefined.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +43,7 @@ static bool place_registers(struct decoder *d) {
         d->slot[i] = (uint32_t)d->file_end;
         d->file_end += 4 * type_bits(t);
     }
-    c->window_end = (uint32_t)d->file_end;
-    c->preds_end = d->pred_end;
+    c->window_shadow = c->window_end = (uint32_t)d->file_end;
     return true;
 }
 
@@ -133,7 +132,12 @@ bool decode_body(struct decoder *d, int function) {
     d->guard = 0;
     d->first = false;
     d->temps = d->pred_temps = 0;
-    ok = ok && check_room(d);
+    if (ok) {
+        undefined_open(d);
+        d->c->window_end = (uint32_t)d->file_end;
+        d->c->preds_end = d->pred_end;
+        ok = check_room(d);
+    }
     if (ok)
         decode_prologue(d);
     for (size_t i = 0; ok && i < d->f->instruction_count; ++i) {
@@ -145,7 +149,9 @@ bool decode_body(struct decoder *d, int function) {
         if (d->in->guard >= 0)
             d->guard = d->slot[d->in->guard] | (d->in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
-        ok = decode_one(d);
+        count_executed(d);
+        ok = undefined_before(d, decode_one) && decode_one(d);
+        gather_asides(d, start[i]);
         ok = ok && check_room(d);
     }
     if (ok) {
@@ -161,6 +167,7 @@ bool decode_body(struct decoder *d, int function) {
         find_undefined(d);
         p->site_count += d->f->instruction_count;
     }
+    undefined_close(d);
     free(start), free(d->slot), free(d->read_across), free(d->looked_at), free(d->spill);
     d->slot = NULL, d->read_across = d->looked_at = NULL, d->spill = NULL;
     return ok;

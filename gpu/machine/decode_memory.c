@@ -4,14 +4,20 @@
 #include "decode.h"
 #include <string.h>
 
-/* Hints on caching and ordering: one interleaving is run, in program order, so they change no value. *policy: a cache
- * policy comes as one more operand. */
-static void take_hints(struct decoder *d, bool *policy) {
-    static const char *const hints[] = {"weak",    "volatile", "relaxed", "acquire", "release", "mmio", "cta",
-                                        "cluster", "gpu",      "sys",     "nc",      "ca",      "cg",   "cs",
-                                        "lu",      "cv",       "wb",      "wt",      "unified"};
+/* Hints on caching and ordering: one interleaving is run, in program order, so they change no value; the watch of races
+ * asks what an access orders (PTX ISA 8.4: .volatile is .relaxed.sys). *policy: a cache policy comes as one more
+ * operand. */
+static void take_hints(struct decoder *d, struct access *x, bool *policy) {
+    static const char *const hints[] = {"weak", "cta", "cluster", "gpu", "sys", "ca",     "cg",
+                                        "cs",   "lu",  "cv",      "wb",  "wt",  "unified"};
+    static const char *const strong[] = {"volatile", "relaxed", "mmio", "acquire", "release"};
     for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
         has(d, hints[i]);
+    const int how = one_of(d, strong, sizeof strong / sizeof *strong);
+    x->strong = how >= 0;
+    x->order =
+        (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) | (how == 4 ? ACCESS_RELEASE : 0);
+    x->nc = has(d, "nc");
     *policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint");
     for (size_t i = 0; i < d->in->part_count; ++i)
         if (!strncmp(d->in->parts[i], "L1::", 4) || !strncmp(d->in->parts[i], "L2::", 4))
@@ -66,7 +72,7 @@ static bool address(struct decoder *d, const struct ptx_operand *o, struct acces
     return true;
 }
 
-static uint32_t add_access(struct decoder *d, const struct access *x) {
+uint32_t add_access(struct decoder *d, const struct access *x) {
     struct program *p = d->p;
     if (p->access_count == d->access_room) {
         d->access_room = d->access_room ? 2 * d->access_room : 64;
@@ -179,11 +185,11 @@ static handler *choose(const struct decoder *d, const struct access *x) {
 
 static bool decode_access(struct decoder *d) {
     const bool store = !strcmp(d->in->opcode, "st");
-    struct access x = {.store = store, .elements = 1};
+    struct access x = {.store = store, .valued = store, .elements = 1};
     bool policy;
     if (!take_space(d, &x.space))
         return false;
-    take_hints(d, &policy);
+    take_hints(d, &x, &policy);
     if (has(d, "v2"))
         x.elements = 2;
     else if (has(d, "v4"))
@@ -217,8 +223,9 @@ static bool decode_access(struct decoder *d) {
     memcpy(d->p->wide + list, registers, x.elements * sizeof *registers);
     /* b: the register to store, or how much of the register a narrow load fills. */
     const uint32_t b = store ? registers[0] : x.register_bits == 16 ? 0xffff : UINT32_MAX;
-    emit(d, choose(d, &x), BLEND_NONE, store ? FILE_SCRATCH : registers[0], base, b, add_access(d, &x), shift)->wide =
-        list;
+    const uint32_t access = add_access(d, &x);
+    count_access(d, base, access, shift);
+    emit(d, choose(d, &x), BLEND_NONE, store ? FILE_SCRATCH : registers[0], base, b, access, shift)->wide = list;
     return true;
 }
 
@@ -249,7 +256,10 @@ static bool decode_ldmatrix(struct decoder *d) {
     const uint32_t list = wide(d, matrices);
     memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
     const uint32_t b = matrices | (trans ? LDMATRIX_TRANS : 0) | (x.wide_address ? LDMATRIX_WIDE : 0);
-    struct record *r = emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, add_access(d, &x), shift);
+    x.matrices = (uint8_t)matrices;
+    const uint32_t access = add_access(d, &x);
+    count_access(d, base, access, shift);
+    struct record *r = emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, access, shift);
     r->wide = list;
     r->gather = GATHER_LIVE;
     return true;

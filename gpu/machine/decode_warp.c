@@ -1,5 +1,5 @@
 /* Control flow, barriers, and operations of a whole warp. Source: PTX ISA 9.0, 9.7.9.6, 9.7.12, 9.7.13, 9.7.14.5.14. */
-#include "decode.h"
+#include "undefined.h"
 #include <string.h>
 
 static bool decode_bra(struct decoder *d) {
@@ -55,7 +55,12 @@ static bool decode_barrier(struct decoder *d) {
     return true;
 }
 
-/* Memory order and prefetches: one interleaving is run, so nothing is to be done. */
+static bool decode_fence(struct decoder *d) {
+    emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, 0);
+    return true;
+}
+
+/* Prefetches: nothing is to be done. */
 static bool decode_nothing(struct decoder *d) {
     emit(d, op_nothing, BLEND_NONE, 0, 0, 0, 0, 0);
     return true;
@@ -73,10 +78,14 @@ static bool decode_shfl(struct decoder *d) {
         if (!source_number(d, i + 1, 32, &s[i]))
             return false;
     reads_across(d, &d->in->operands[1]);
-    const uint32_t list = wide(d, 2);
+    uint32_t value, result;
+    undefined_shuffle(d, &value, &result);
+    const uint32_t list = wide(d, 4);
     const int second = d->in->operands[0].second;
     d->p->wide[list] = s[3];
     d->p->wide[list + 1] = second >= 0 ? d->slot[second] : UINT32_MAX;
+    d->p->wide[list + 2] = value;
+    d->p->wide[list + 3] = result;
     struct record *r = emit(d, op_shfl, BLEND_NONE, dst, s[0], s[1], s[2], mode);
     r->wide = list;
     r->gather = GATHER_MEMBERS_WIDE;
@@ -197,7 +206,7 @@ const struct opcode opcodes_warp[] = {
     {"bra", decode_bra},
     {"exit", decode_exit},         {"trap", decode_exit},
     {"bar", decode_barrier},       {"barrier", decode_barrier},
-    {"membar", decode_nothing},    {"fence", decode_nothing},
+    {"membar", decode_fence},      {"fence", decode_fence},
     {"prefetch", decode_nothing},  {"prefetchu", decode_nothing},
     {"nanosleep", decode_nothing}, {"shfl", decode_shfl},
     {"vote", decode_vote},         {"activemask", decode_activemask},

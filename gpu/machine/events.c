@@ -69,8 +69,20 @@ struct event *events_sorted(const struct event_table *t) {
     return events;
 }
 
+/* Which watch an event belongs to; 0: the launch's end, which is always told. */
+static const uint32_t watch_of[EVENT_KINDS] = {
+    [EVENT_OUT_OF_BOUNDS] = WATCH_BOUNDS,   [EVENT_READ_ONLY] = WATCH_BOUNDS,
+    [EVENT_MISALIGNED] = WATCH_ALIGNMENT,   [EVENT_PLANE] = WATCH_PLANES,
+    [EVENT_DIVERGENT_BARRIER] = WATCH_SYNC, [EVENT_DIVERGENT_ALIGNED] = WATCH_SYNC,
+    [EVENT_ABSENT_LANE] = WATCH_SYNC,       [EVENT_UNINITIALISED] = WATCH_UNINIT,
+    [EVENT_RACE] = WATCH_HAZARDS,           [EVENT_BENIGN_RACE] = WATCH_HAZARDS,
+    [EVENT_ASYNC_PENDING] = WATCH_ASYNC,    [EVENT_ASYNC_EXIT] = WATCH_ASYNC,
+};
+
 void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v) {
     struct block *b = w->block;
+    if (!watches(b->machine, watch_of[v.kind]))
+        return;
     memcpy(v.block, b->id, sizeof v.block);
     v.warp = w->number;
     v.lane = lane;

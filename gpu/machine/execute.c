@@ -14,7 +14,7 @@
 enum { TURN = 1 << 16 };
 
 void warp_start(struct warp *w, uint32_t lanes) {
-    w->live = w->mask = lanes;
+    w->existing = w->live = w->mask = lanes;
     w->pc = 0;
     frames_start(w, lanes);
     w->other_count = 0;

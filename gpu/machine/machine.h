@@ -16,6 +16,7 @@
 
 struct warp;
 struct record;
+struct races;
 
 /* Does what record r says for the lanes of mask (never 0). Handlers with a blend other than BLEND_NONE ignore the
  * mask and compute all 32 lanes: execute.c merges the result when the mask is partial. */
@@ -92,6 +93,9 @@ struct constant {
     uint64_t bits;
 };
 
+/* What an access orders besides itself. An atomic is a load and a store. */
+enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
+
 struct access {           /* one load, store or ldmatrix of the entry */
     enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM; generic: PTX_REG */
     bool store, is_signed;
@@ -101,6 +105,12 @@ struct access {           /* one load, store or ldmatrix of the entry */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
+    uint8_t matrices;      /* of ldmatrix and stmatrix: 1, 2 or 4; else 0 */
+    bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
+    bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
+    uint8_t order;         /* of a strong access: enum access_order */
+    bool nc;               /* ld.global.nc */
+    bool valued;           /* a store of the registers at record.wide, one for each element */
 };
 
 struct callee { /* a function of the module that the program may reach, or the entry */
@@ -109,8 +119,8 @@ struct callee { /* a function of the module that the program may reach, or the e
     uint32_t site;                /* of its first instruction */
     uint32_t words;               /* register file: word 0 of its .param frame */
     uint32_t lowest_word;         /* the first word that there is: the entry's own parameters have none */
-    uint32_t window, window_wide, window_end; /* register file: registers of up to 32 bits and .param words, wider
-                                               * registers, the end */
+    /* register file: registers of up to 32 bits and .param words, wider registers, shadows of up to 32 bits, the end */
+    uint32_t window, window_wide, window_shadow, window_end;
     uint32_t preds, preds_end;    /* its predicates */
     uint32_t undefined, undefined_end; /* rows of program.undefined */
     uint32_t local_start, local_bytes, local_alignment; /* of an activation: its first variable, bytes from there on */
@@ -140,6 +150,8 @@ struct program {
     bool *undefined_wide;
     size_t undefined_count;
     size_t file_bytes, pred_count;
+    const char **names; /* of registers that are watched: undefined.h */
+    size_t name_count;
 };
 
 /* Virtual addresses. Buffer i is at (i + 1) * 2^40, so any overrun short of 2^39 bytes still names its buffer. */
@@ -152,11 +164,11 @@ struct program {
 #define WINDOW_BYTES  ((uint64_t)1 << 32)
 enum { CODE_BYTES = 16, MOST_REGIONS = 1 << 21 /* those end below SHARED_WINDOW */ };
 
-/* Which blocks came by one piece of a writable region. A piece that one block reads and another writes makes the launch
- * depend on the order of its blocks. */
+/* Who came by one word of a writable region: hazard_global.c. */
 struct traffic {
     uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
-    bool read, written;
+    uint16_t thread;    /* 1 + the one thread of the block, or MANY_THREADS */
+    uint8_t seen;       /* enum seen */
 };
 
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
@@ -167,9 +179,12 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     int buffer; /* of the launch, or -1 */
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
-    struct traffic *traffic;          /* (bytes / lock_bytes + 1), guarded by the same locks; NULL on one CPU thread */
+    struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
+    uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
+    uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
+    bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
 struct range { /* of shared addresses that one access site may use: a plane, or the static variables */
@@ -179,6 +194,17 @@ struct range { /* of shared addresses that one access site may use: a plane, or 
 
 #define STORE_LOCKS 1024
 
+/* Why the bits may depend on the order of execution (trace.order_open), first the reason that says most. */
+enum order_reason {
+    OPEN_RACE = 1 << 0,
+    OPEN_STOPPED = 1 << 1,    /* not run to its end, or lanes went apart where they must not */
+    OPEN_STRONG = 1 << 2,     /* an atomic or .volatile ... access of memory that the launch writes */
+    OPEN_ACTIVEMASK = 1 << 3, /* activemask: which lanes are together is nobody's promise */
+    OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
+    OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
+    OPEN_UNWATCHED = 1 << 6,
+};
+
 struct machine { /* one run */
     const struct launch *launch;
     const struct program *program;
@@ -186,12 +212,18 @@ struct machine { /* one run */
     size_t region_count;
     struct range *ranges;
     size_t range_count;
+    bool planes;             /* some ranges are planes, and a site stays in one */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
     uint32_t warps, threads; /* a block */
     uint64_t blocks, budget;
     bool parallel;
+    bool exact;             /* this pass judges the accesses of suspect words of global memory; one CPU thread */
+    struct races *global;   /* of that pass */
+    uint32_t global_places; /* accesses and fences so far in it */
+    atomic_uint open;       /* enum order_reason, of this pass */
+    atomic_bool differed;   /* two stores of one byte differed */
     atomic_flag locks[STORE_LOCKS];
     atomic_uint_fast64_t spent;      /* warp instructions of the blocks that have ended, in this pass */
     atomic_uint_fast64_t stop_after; /* lowest block that trapped or ran out of steps; blocks above are not wanted */
@@ -204,6 +236,12 @@ struct site_range {  /* per block: what an access site may touch without a close
     int32_t range;   /* index of the site's own range of shared memory + 1, 0 before its first access there */
     uint8_t watched; /* enum watched: whom the fast path must tell of an access that is in range */
 };
+
+static inline bool watches(const struct machine *m, enum watch what) {
+    return !(m->launch->options.unwatched & what);
+}
+/* The range that holds this shared address, or NULL (memory.c). */
+const struct range *range_at(const struct machine *m, int64_t address);
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;
@@ -249,6 +287,7 @@ struct warp {
     const uint32_t *wide; /* program.wide */
     struct block *block;
     uint32_t number;
+    uint32_t existing; /* lanes that it began with */
     uint32_t live;     /* lanes that have not exited */
     uint32_t pc, mask; /* the group that runs */
     struct frame *frame;
@@ -263,15 +302,16 @@ struct warp {
     uint32_t local_room;
     enum warp_state state;
     unsigned barrier;      /* waited for */
-    uint32_t syncs;        /* bar.warp.sync passed */
+    uint32_t syncs;        /* bar.warp.sync, and barriers waited for */
     uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                             * entry counts its own arrivals */
 };
 
 struct barrier {
-    uint32_t clock[LANES]; /* what is known once it opens: the greatest of the arriving warps' clocks */
-    uint32_t arrived;      /* threads, in whole warps */
-    uint32_t expected;     /* 0: every warp that has not exited */
+    uint32_t clock[LANES];  /* what is known once it opens: the greatest of the arriving warps' clocks */
+    uint32_t arrived;       /* threads, in whole warps */
+    uint32_t expected;      /* 0: every warp that has not exited */
+    uint32_t opened[LANES]; /* clock when it last opened */
 };
 
 struct async; /* copies in flight of one block: async.c */
@@ -289,14 +329,15 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
-    struct hazards *hazards; /* NULL: not watched */
-    struct valid *valid;     /* NULL: not watched */
-    struct async *async;     /* NULL: the program copies nothing */
-    struct frame **spare;    /* (functions) frames to be used again, by function */
+    struct site_count *counts; /* (sites) with options.census, else NULL */
+    struct hazards *hazards;   /* NULL: not watched */
+    struct valid *valid;       /* NULL: not watched */
+    struct async *async;       /* NULL: the program copies nothing */
+    struct frame **spare;      /* (functions) frames to be used again, by function */
     size_t frame_bytes, spare_bytes; /* of the frames in use, and of the spare ones */
-    struct prints *prints;   /* print.c */
-    bool stopped;            /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
-    bool ends_grid;          /* a trap or the budget */
+    struct prints *prints;     /* print.c */
+    bool stopped;              /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
+    bool ends_grid;            /* a trap or the budget */
 };
 
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
@@ -349,8 +390,11 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
 handler memory_store_word; /* of 32 bits, to global memory */
 handler memory_general;    /* load or store of any shape, without a fast path */
 
+/* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
+handler op_count_executed, op_count_access;
+
 /* warp_ops.c */
-handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs,
+handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs, op_fence,
     op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */
     const struct record *r;
@@ -421,8 +465,9 @@ void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], cons
 /* Host copy of local bytes of one lane; false when some are out of its frames. */
 bool local_read(const struct warp *w, unsigned lane, uint64_t at, uint8_t *out, size_t bytes);
 handler op_local, op_local_address, op_local_spill, op_alloca, op_stacksave, op_stackrestore, op_isspacep, op_param;
-/* memory.c: copies bytes at a generic address as lane `lane` sees it, without events. False: they are nobody's. */
-bool generic_read(const struct warp *w, unsigned lane, uint64_t address, uint8_t *out, size_t bytes);
+/* memory.c: copies bytes at a generic address as lane `lane` sees it. False, without an event: they are nobody's. The
+ * record's access is one of single bytes. */
+bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_t address, uint8_t *out, size_t bytes);
 
 /* print.c */
 handler op_printf;
@@ -432,6 +477,13 @@ void prints_close(struct block *b);
 void prints_clear(struct block *b);
 /* The first TRACE_PRINTS of all blocks in order, and the assertion of the lowest block. Takes them over. */
 void prints_merge(struct trace *t, struct block *blocks, int count);
+/* The range that holds this shared address, or NULL (memory.c). */
+const struct range *range_at(const struct machine *m, int64_t address);
+/* The bits of this launch may depend on an order: enum order_reason. */
+static inline void leave_open(struct machine *m, unsigned reason) {
+    if ((atomic_load_explicit(&m->open, memory_order_relaxed) & reason) != reason)
+        atomic_fetch_or(&m->open, reason);
+}
 
 /* execute.c: runs a warp until it waits at a barrier or is done, or the block is stopped. */
 void warp_start(struct warp *w, uint32_t lanes);

@@ -3,6 +3,8 @@
  *
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
+#include "hazard.h"
+#include "valid.h"
 #include "watch.h"
 #include <string.h>
 
@@ -15,7 +17,7 @@ struct spot {              /* where one lane's access goes */
     size_t offset;         /* in the region */
 };
 
-static const struct range *range_at(const struct machine *m, int64_t address) {
+const struct range *range_at(const struct machine *m, int64_t address) {
     for (size_t i = 0; i < m->range_count; ++i)
         if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
             return &m->ranges[i];
@@ -62,7 +64,7 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
-    if (!s->range || !m->launch->plane_count) /* without planes a site may use both ranges in turn */
+    if (!s->range || !m->planes) /* without planes a site may use both ranges in turn */
         s->range = (int32_t)(here - m->ranges) + 1;
     const struct range *own = &m->ranges[s->range - 1];
     s->lo = own->lo + window;
@@ -106,7 +108,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
     } else {
-        if (store || !g->traffic) { /* loads that must be noted have no fast path */
+        if (store || !(g->traffic || g->watched_reads)) { /* loads that must be noted have no fast path */
             struct site_range *s = &b->sites[r->c];
             s->lo = g->base;
             s->hi = g->base + g->bytes;
@@ -166,7 +168,7 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
  * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
 static bool is_ordered(const struct warp *w, const struct cell_history *h) {
     const uint32_t other = h->last.thread / LANES;
-    return w->clock[other] > h->arrivals || (other == w->number && w->syncs > h->syncs);
+    return other == w->number ? w->syncs > h->syncs : w->clock[other] > h->arrivals;
 }
 
 static void store_any(const struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
@@ -178,8 +180,10 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
     if (g->coverage) {
         uint8_t *stores = g->coverage->stores + offset;
         for (size_t i = 0; i < bytes; ++i) {
-            if ((stores[i] & 0x7f) && data[i] != value[i])
+            if ((stores[i] & 0x7f) && data[i] != value[i]) {
                 stores[i] |= 0x80;
+                atomic_store_explicit(&w->block->machine->differed, true, memory_order_relaxed);
+            }
             if ((stores[i] & 0x7f) < 0x7f)
                 ++stores[i];
         }
@@ -203,36 +207,26 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         }
 }
 
-static void note_traffic(struct region *g, size_t offset, uint64_t block, bool store) {
-    struct traffic *t = &g->traffic[offset / g->lock_bytes];
-    t->low = !t->low || block < t->low ? (uint32_t)block : t->low;
-    t->high = block > t->high ? (uint32_t)block : t->high;
-    t->read |= !store;
-    t->written |= store;
-}
-
 static void take(atomic_flag *lock) {
     while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
     }
 }
 
-static inline void store_counted(struct warp *w, struct region *g, size_t offset, const uint8_t *value, size_t bytes,
-                                 const struct cell_writer *me) {
+static inline void store_counted(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                                 const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
+    const struct cell_writer writer = {
+        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+    const struct cell_writer *me = &writer;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
-    if (lock) {
+    if (lock)
         take(lock);
-        note_traffic(g, offset, me->block, true);
-    }
+    if (g->traffic)
+        hazard_global(w, r, lane, g, offset, value);
     if (bytes != 4 || !store_first(w, g, offset, value, me))
         store_any(w, g, offset, value, bytes, me);
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
-}
-
-static struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
-    return (struct cell_writer){
-        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
 /* The spots of the lanes of mask; the watchers hear of those in shared memory. */
@@ -249,8 +243,10 @@ static void find_spots(struct warp *w, const struct record *r, uint32_t mask, co
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && b->sites[r->c].watched)
+    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
         watch_shared(w, r, shared, at);
+    if (x->strong && mask & ~shared)
+        watch_strong(w, r);
 }
 
 static void store_lane(struct warp *w, const struct record *r, const struct access *x, unsigned lane,
@@ -261,9 +257,8 @@ static void store_lane(struct warp *w, const struct record *r, const struct acce
         const uint64_t v = x->wide_registers ? reg64(w, registers[e])[lane] : reg32(w, registers[e])[lane];
         memcpy(value + e * x->element_bytes, &v, x->element_bytes);
     }
-    const struct cell_writer me = writer(w, r, lane);
     if (spot->region)
-        store_counted(w, spot->region, spot->offset, value, x->bytes, &me);
+        store_counted(w, r, lane, spot->region, spot->offset, value, x->bytes);
     else
         memcpy(spot->host, value, x->bytes);
 }
@@ -276,9 +271,13 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
-        note_traffic(spot->region, spot->offset, w->block->number + 1, false);
+        hazard_global(w, r, lane, spot->region, spot->offset, NULL);
+        if (spot->region->watched_reads)
+            valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
         atomic_flag_clear_explicit(lock, memory_order_release);
+    } else if (spot->region && spot->region->watched_reads) {
+        valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
     }
     for (unsigned e = 0; e < x->elements; ++e) {
         uint64_t v = 0;
@@ -346,7 +345,8 @@ void op_param(struct warp *w, const struct record *r, uint32_t mask) {
     param_access(w, r, x, mask, addr);
 }
 
-bool generic_read(const struct warp *w, unsigned lane, uint64_t address, uint8_t *out, size_t bytes) {
+bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_t address, uint8_t *out,
+                  size_t bytes) {
     const struct block *b = w->block;
     struct machine *m = b->machine;
     if (address - LOCAL_WINDOW < WINDOW_BYTES)
@@ -369,7 +369,7 @@ bool generic_read(const struct warp *w, unsigned lane, uint64_t address, uint8_t
         atomic_flag *lock = g->traffic ? lock_of(m, g, at + i) : NULL;
         if (lock) {
             take(lock);
-            note_traffic(g, at + i, b->number + 1, false);
+            hazard_global(w, r, lane, g, at + i, NULL);
         }
         out[i] = g->data[at + i];
         if (lock)
@@ -434,8 +434,7 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
     struct region *g = &m->regions[s->region - 1];
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
-        const struct cell_writer me = writer(w, r, lane);
-        store_counted(w, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4, &me);
+        store_counted(w, r, lane, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4);
     }
 }
 

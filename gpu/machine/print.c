@@ -117,7 +117,7 @@ static const char *read_string(struct warp *w, const struct record *r, unsigned 
         return "(null)";
     size_t n = 0;
     for (; n + 1 < MOST_STRING; ++n) {
-        if (!generic_read(w, lane, address + n, (uint8_t *)&out[n], 1)) {
+        if (!generic_read(w, r, lane, address + n, (uint8_t *)&out[n], 1)) {
             bad_address(w, r, lane, address + n);
             break;
         }
@@ -139,7 +139,7 @@ struct arguments { /* the buffer of one lane */
 static uint64_t next_argument(struct arguments *a, size_t bytes) {
     uint64_t v = 0;
     a->at = (a->at + bytes - 1) & ~(uint64_t)(bytes - 1);
-    if (!generic_read(a->w, a->lane, a->at, (uint8_t *)&v, bytes))
+    if (!generic_read(a->w, a->r, a->lane, a->at, (uint8_t *)&v, bytes))
         bad_address(a->w, a->r, a->lane, a->at);
     a->at += bytes;
     return v;
@@ -285,7 +285,7 @@ static uint64_t wide_word(const struct warp *w, uint32_t offset, unsigned lane) 
     return reg32(w, offset)[lane] | (uint64_t)reg32(w, offset + 128)[lane] << 32;
 }
 
-/* wide = .param words of format and arguments; dst = word of the result: conversions done, -1 without a format. */
+/* wide = .param words of format and arguments; c = an access of single bytes; dst = word of the result: conversions done, -1 without a format. */
 void op_printf(struct warp *w, const struct record *r, uint32_t mask) {
     struct block *b = w->block;
     struct prints *p = b->prints;
@@ -317,7 +317,7 @@ void op_printf(struct warp *w, const struct record *r, uint32_t mask) {
     free(t);
 }
 
-/* wide = .param words of message, file, line, function, size of a character. */
+/* wide = .param words of message, file, line, function, size of a character; c as above. */
 void print_assertion(struct warp *w, const struct record *r, unsigned lane) {
     const struct block *b = w->block;
     const uint32_t *ntid = b->machine->launch->block, thread = w->number * LANES + lane;

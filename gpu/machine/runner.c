@@ -9,6 +9,8 @@
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
+#include "../census.h"
+#include "hazard.h"
 #include "isa.h"
 #include "watch.h"
 #include <omp.h>
@@ -21,7 +23,7 @@ static const uint64_t most_blocks = UINT32_MAX - 1; /* region.winner counts them
 
 /* --- regions: buffers of the launch, then .global and .const variables of the module ---------------------------- */
 
-static bool open_region(struct region *g, struct buffer_coverage *c, bool parallel, struct error *e, const char *name) {
+static bool open_region(struct region *g, struct buffer_coverage *c, bool noted, struct error *e, const char *name) {
     if (!g->writable)
         return true;
     size_t bytes;
@@ -34,9 +36,9 @@ static bool open_region(struct region *g, struct buffer_coverage *c, bool parall
         c->stores = calloc(g->bytes + 1, 1);
         c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
     }
-    if (parallel)
-        g->traffic = calloc(g->bytes / g->lock_bytes + 1, sizeof *g->traffic);
-    if (!g->winner || (parallel && !g->traffic) || (c && (!c->stores || !c->cells)))
+    if (noted)
+        g->traffic = calloc(g->bytes / 4 + 1, sizeof *g->traffic);
+    if (!g->winner || (noted && !g->traffic) || (c && (!c->stores || !c->cells)))
         return fail(e, "no memory to watch the %zu bytes of buffer %.200s", g->bytes, name);
     return true;
 }
@@ -64,6 +66,7 @@ static bool fill_variable(const struct launch *l, const struct ptx_variable *v, 
 static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
     const struct launch *l = m->launch;
     const struct ptx_module *module = l->module;
+    const bool noted = m->parallel || !(l->options.unwatched & WATCH_HAZARDS);
     m->regions = must_calloc(l->buffer_count + module->variable_count, sizeof *m->regions);
     if (l->buffer_count + module->variable_count > MOST_REGIONS)
         return fail(e, "%.600s: more than %d buffers and variables", module->path, MOST_REGIONS);
@@ -75,8 +78,9 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .data = b->data,
                              .writable = b->role != BUFFER_IN,
                              .buffer = (int)i,
-                             .cell_bytes = b->cell_bytes};
-        if (!open_region(g, &t->coverage[i], m->parallel, e, b->name ? b->name : ""))
+                             .cell_bytes = b->cell_bytes,
+                             .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
+        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, e, b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -92,7 +96,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
-        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, m->parallel, e, v->name))
+        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, e, v->name))
             return false;
     }
     return true;
@@ -102,6 +106,8 @@ static void close_regions(struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         free(m->regions[i].winner);
         free(m->regions[i].traffic);
+        free(m->regions[i].suspects);
+        free(m->regions[i].heads);
         if (m->regions[i].buffer < 0)
             free(m->regions[i].data);
     }
@@ -136,7 +142,7 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
         memcpy(g->data, saved[i], g->bytes);
         memset(g->winner, 0, g->bytes * sizeof *g->winner);
         if (g->traffic)
-            memset(g->traffic, 0, (g->bytes / g->lock_bytes + 1) * sizeof *g->traffic);
+            memset(g->traffic, 0, (g->bytes / 4 + 1) * sizeof *g->traffic);
         if (g->coverage) {
             memset(g->coverage->stores, 0, g->bytes);
             memset(g->coverage->cells, 0, g->bytes / g->cell_bytes * sizeof *g->coverage->cells);
@@ -156,15 +162,16 @@ static void open_ranges(struct machine *m) {
     }
     m->shared_bytes = m->dynamic_start + l->shared_bytes;
     m->ranges = must_calloc(l->plane_count + 2, sizeof *m->ranges);
-    if (!l->plane_count && m->dynamic_start == m->static_bytes) { /* no gap: one array */
+    m->planes = l->plane_count && watches(m, WATCH_PLANES);
+    if (!m->planes && m->dynamic_start == m->static_bytes) { /* no gap: one array */
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->shared_bytes, .plane = -1};
         return;
     }
     if (m->static_bytes)
         m->ranges[m->range_count++] = (struct range){.lo = 0, .hi = m->static_bytes, .plane = -1};
-    if (!l->plane_count)
+    if (!m->planes)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start, .hi = m->shared_bytes, .plane = -1};
-    for (size_t i = 0; i < l->plane_count; ++i)
+    for (size_t i = 0; m->planes && i < l->plane_count; ++i)
         m->ranges[m->range_count++] = (struct range){.lo = m->dynamic_start + l->planes[i].offset,
                                                      .hi = m->dynamic_start + l->planes[i].offset + l->planes[i].bytes,
                                                      .plane = (int)i};
@@ -190,6 +197,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
     b->sites = calloc(p->access_count + 1, sizeof *b->sites);
     b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
     b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
+    b->counts = m->launch->options.census ? must_calloc(p->site_count + 1, sizeof *b->counts) : NULL;
     events_open(&b->events, p->site_count + 1);
     if (!b->warps || !b->sites || !b->shared || !b->memory)
         return fail(e, "no memory for the registers of a block (%zu bytes)",
@@ -214,7 +222,7 @@ static void block_close(struct block *b) {
     watch_close(b);
     frames_close(b);
     prints_close(b);
-    free(b->warps), free(b->sites), free(b->shared), free(b->memory);
+    free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
 }
 
@@ -310,39 +318,58 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Some block read what another wrote: bytes, addresses and branches may depend on which came first. */
-static bool blocks_met(const struct machine *m) {
-    for (size_t i = 0; i < m->region_count; ++i) {
-        const struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / g->lock_bytes; ++k)
-            if (g->traffic[k].read && g->traffic[k].written && g->traffic[k].low != g->traffic[k].high)
-                return true;
-    }
-    return false;
-}
-
 /* Everything is as before the launch. */
 static void start_over(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved) {
     restore_regions(m, saved);
+    atomic_store(&m->open, 0);
     for (int i = 0; i < threads; ++i) {
         events_close(&blocks[i].events);
         events_open(&blocks[i].events, m->program->site_count + 1);
         prints_clear(&blocks[i]);
         blocks[i].macs = 0;
+        if (blocks[i].counts)
+            memset(blocks[i].counts, 0, (m->program->site_count + 1) * sizeof *blocks[i].counts);
     }
 }
 
-/* All blocks, again where the first pass may depend on how they were spread over the threads (see the head). */
-static void run_passes(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved, uint64_t *steps) {
+/* All blocks, again where the first pass may depend on how they were spread over the threads (see the head), and again
+ * where words of global memory must be judged exactly (hazard_global.c). False: e says what there was no memory for. */
+static bool run_passes(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved, uint64_t *steps,
+                       struct error *e) {
     run_blocks(m, blocks, threads, m->blocks, steps);
     const uint64_t last = atomic_load(&m->stop_after);
-    if (last != UINT64_MAX && !blocks_met(m)) {
+    const bool parallel = threads > 1;
+    if (parallel && last != UINT64_MAX && !hazard_blocks_met(m)) {
         start_over(m, blocks, threads, saved);
         run_blocks(m, blocks, threads, last + 1, steps);
     }
-    if (blocks_met(m)) {
+    if (parallel && hazard_blocks_met(m)) {
         start_over(m, blocks, threads, saved);
         run_blocks(m, blocks, 1, m->blocks, steps);
+    }
+    if (m->launch->options.unwatched & WATCH_HAZARDS)
+        return true;
+    *e = (struct error){0};
+    if (hazard_suspects(m, e)) {
+        hazard_exact_open(m);
+        start_over(m, blocks, threads, saved);
+        run_blocks(m, blocks, 1, m->blocks, steps);
+        hazard_exact_close(m);
+    }
+    return !e->text[0];
+}
+
+static void add_counts(struct trace *t, const struct site_count *from, size_t sites) {
+    if (!from)
+        return;
+    t->counts = t->counts ? t->counts : must_calloc(sites + 1, sizeof *t->counts);
+    for (size_t i = 0; i < sites; ++i) {
+        struct site_count *to = &t->counts[i];
+        to->executed += from[i].executed;
+        to->requests += from[i].requests;
+        to->wavefronts += from[i].wavefronts;
+        to->conflicts += from[i].conflicts;
+        to->sectors += from[i].sectors;
     }
 }
 
@@ -356,12 +383,13 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         ok = block_open(&blocks[opened++], m, e);
     if (ok) {
         start = now();
-        run_passes(m, blocks, threads, saved, &t->warp_instructions);
-        ok = !exhausted(m) || fail(e,
-                                   "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
-                                   "larger one needs `steps` in its launch file",
-                                   (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
-                                   (unsigned long long)m->budget);
+        ok = run_passes(m, blocks, threads, saved, &t->warp_instructions, e);
+        ok = ok &&
+             (!exhausted(m) || fail(e,
+                                    "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
+                                    "larger one needs `steps` in its launch file",
+                                    (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
+                                    (unsigned long long)m->budget));
     }
     if (ok) {
         t->seconds = now() - start;
@@ -370,11 +398,13 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
+            add_counts(t, blocks[i].counts, m->program->site_count);
         }
         t->events = events_sorted(&all);
         t->event_count = all.count;
         events_close(&all);
         prints_merge(t, blocks, threads);
+        t->order_open = hazard_order_open(m, t);
     }
     for (int i = 0; i < opened; ++i)
         block_close(&blocks[i]);
@@ -397,7 +427,8 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
                                           .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
                                           .inlined_line = in->inlined_line,
                                           .ptx_line = in->ptx_line,
-                                          .text = in->text};
+                                          .text = in->text,
+                                          .instruction_class = census_class(in)};
     }
 }
 
@@ -417,10 +448,15 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     *t = (struct trace){0};
     if (!launch_check(l, e))
         return false;
+    char *excess = launch_excess(l);
     const struct isa *isa = isa_choose(e);
     struct program *p = isa ? decode(l, isa, e) : NULL;
-    if (!p)
-        return false;
+    if (p && excess)
+        launch_refused(l, t);
+    if (!p || excess) {
+        free(excess), program_free(p);
+        return p;
+    }
     struct machine *m = must_calloc(1, sizeof *m);
     m->launch = l;
     m->program = p;
@@ -442,7 +478,7 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
                           l->grid[1], l->grid[2], (unsigned long long)most_blocks);
     ok = ok && open_regions(m, t, e) && run_launch(m, (int)threads, t, e);
     if (ok) {
-        t->has_coverage = true;
+        t->has_coverage = watches(m, WATCH_STORES);
         t->site_count = p->site_count;
         t->sites = must_calloc(t->site_count, sizeof *t->sites);
         for (size_t i = 0; i < p->order_count; ++i)

@@ -1,6 +1,7 @@
 /* The warps of a block: each runs until its next barrier, then the next one, in order. Which warp comes next is decided
  * here alone. */
 #include "watch.h"
+#include <string.h>
 
 static bool ready(const struct warp *w) {
     return w->state == WARP_READY;
@@ -22,24 +23,48 @@ static void join_clocks(uint32_t into[LANES], const uint32_t from[LANES]) {
         into[x] = from[x] > into[x] ? from[x] : into[x];
 }
 
+/* A barrier opens: its warps go on, and know of everything that those did that came to it. Threads that have exited
+ * count as having come to a barrier that waits for the whole block, as it does on hardware. */
+static void open_barrier(struct block *b, unsigned id, uint32_t running) {
+    struct barrier *bar = &b->barriers[id];
+    const uint32_t count = b->machine->warps;
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < count && !bar->expected; ++i)
+        if (b->warps[i].state == WARP_DONE)
+            join_clocks(bar->clock, b->warps[i].clock);
+    for (uint32_t i = 0; i < count; ++i) {
+        struct warp *w = &b->warps[i];
+        if (w->state != WARP_WAITING || w->barrier != id)
+            continue;
+        ++waiting;
+        w->state = WARP_READY;
+        join_clocks(w->clock, bar->clock);
+        ++w->syncs;
+        watch_release(w);
+    }
+    watch_barrier(b, waiting == running && (!bar->expected || running == count));
+    bar->arrived = bar->expected = 0;
+    memcpy(bar->opened, bar->clock, sizeof bar->opened);
+    memset(bar->clock, 0, sizeof bar->clock);
+}
+
 static void release(struct block *b) {
     uint32_t running = 0;
     for (uint32_t i = 0; i < b->machine->warps; ++i)
         running += b->warps[i].state != WARP_DONE;
     for (unsigned id = 0; id < 16; ++id) {
-        struct barrier *bar = &b->barriers[id];
-        if (!bar->arrived || bar->arrived < (bar->expected ? bar->expected : running * LANES))
-            continue;
-        for (uint32_t i = 0; i < b->machine->warps; ++i) {
-            struct warp *w = &b->warps[i];
-            if (w->state != WARP_WAITING || w->barrier != id)
-                continue;
-            w->state = WARP_READY;
-            join_clocks(w->clock, bar->clock);
-        }
-        watch_barrier(b, bar->arrived >= running * LANES);
-        *bar = (struct barrier){0};
+        const struct barrier *bar = &b->barriers[id];
+        if (bar->arrived && bar->arrived >= (bar->expected ? bar->expected : running * LANES))
+            open_barrier(b, id, running);
     }
+}
+
+/* This warp could have come before the barrier opened the last time: then who met whom is open. */
+static bool may_be_early(const struct barrier *bar, const struct warp *w) {
+    for (int x = 0; x < LANES; ++x)
+        if (bar->opened[x] > w->clock[x])
+            return true;
+    return false;
 }
 
 /* A warp counts as a whole, also when only some of its lanes come: for an aligned barrier that is an event.
@@ -52,13 +77,17 @@ void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
         const struct event v = {.kind = EVENT_DIVERGENT_BARRIER, .buffer = -1, .plane = -1, .other_plane = -1};
         event_at(w, r, lane, v);
     }
+    if (may_be_early(bar, w))
+        leave_open(w->block->machine, OPEN_BARRIER);
     bar->arrived += LANES;
     ++w->clock[w->number];
     join_clocks(bar->clock, w->clock);
     if (r->b)
         bar->expected = reg32(w, r->b)[lane];
-    if (r->imm & BARRIER_ARRIVE)
+    if (r->imm & BARRIER_ARRIVE) {
+        watch_arrive(w);
         return;
+    }
     w->barrier = id;
     w->state = WARP_WAITING;
 }
@@ -80,6 +109,7 @@ static void run_warps(struct block *b) {
         warp_run(&b->warps[w]);
         if (b->stopped)
             return;
+        b->warps[w].clock[w] += b->warps[w].state == WARP_DONE; /* as if it came to a barrier */
         release(b);
     }
     for (uint32_t i = 0; i < b->machine->warps; ++i)

@@ -1,6 +1,6 @@
 /* Operations across the lanes of a warp. Source: PTX ISA 9.0, 9.7.9.6 (shfl.sync), 9.7.13.9 .. 12 (vote, match,
  * activemask, redux). Lanes that have exited count nowhere. */
-#include "machine.h"
+#include "watch.h"
 #include <string.h>
 
 void event_diverged(struct warp *w, const struct record *r, uint32_t lanes) {
@@ -73,12 +73,21 @@ static void scatter_one(struct warp *w, const struct part *parts, unsigned count
     scatter_words(w, parts, count, all);
 }
 
-/* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, and the
- * predicate that says whether the source lane was in range (or UINT32_MAX). A lane that is out of range reads itself.
- */
+/* These lanes read a lane that is not there: exited, in another branch, past the end of the block, or no member. */
+static void report_absent(struct warp *w, const struct part *parts, unsigned count, uint32_t lanes) {
+    const struct event v = {.kind = EVENT_ABSENT_LANE, .buffer = -1, .plane = -1, .other_plane = -1};
+    for (unsigned i = 0; i < count; ++i)
+        for (uint32_t left = lanes & parts[i].mask; left; left &= left - 1)
+            event_at(w, parts[i].r, (unsigned)__builtin_ctz(left), v);
+}
+
+/* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, the
+ * predicate that says whether the source lane was in range (or UINT32_MAX), and what is undefined of the value and of
+ * the result (0, 0: not watched). A lane that is out of range reads itself. */
 static void shfl(struct warp *w, const struct part *parts, unsigned count) {
-    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0;
-    members(w, parts, count);
+    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0, undefined[LANES] = {0};
+    uint8_t source[LANES];
+    const uint32_t here = all_lanes(parts, count), taking_part = members(w, parts, count);
     gather_words(w, parts, count, OPERAND_A, a);
     gather_words(w, parts, count, OPERAND_B, b);
     gather_words(w, parts, count, OPERAND_C, c);
@@ -105,9 +114,22 @@ static void shfl(struct warp *w, const struct part *parts, unsigned count) {
             ok = from <= highest;
         }
         out[lane] = a[ok ? from : lane];
+        source[lane] = (uint8_t)(ok ? from : lane);
         in_range |= (uint32_t)ok << lane;
+        absent |= (uint32_t)(ok && !(taking_part >> from & 1)) << lane;
     }
     scatter_words(w, parts, count, out);
+    for (unsigned i = 0; i < count; ++i)
+        for (int lane = 0; lane < LANES && w->wide[parts[i].r->wide + 3]; ++lane)
+            if (i == 0 || parts[i].mask >> lane & 1)
+                undefined[lane] = reg32(w, w->wide[parts[i].r->wide + 2])[lane];
+    for (unsigned i = 0; i < count; ++i)
+        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            reg32(w, w->wide[parts[i].r->wide + 3])[lane] = undefined[source[lane]];
+        }
+    if (absent & here)
+        report_absent(w, parts, count, absent & here);
     for (unsigned i = 0; i < count; ++i) {
         const uint32_t pred = w->wide[parts[i].r->wide + 1];
         if (pred != UINT32_MAX)
@@ -131,6 +153,7 @@ static void ballot(struct warp *w, const struct part *parts, unsigned count) {
 
 void op_activemask(struct warp *w, const struct record *r, uint32_t mask) {
     const struct part part = {r, mask};
+    leave_open(w->block->machine, OPEN_ACTIVEMASK);
     scatter_one(w, &part, 1, mask);
 }
 
@@ -206,6 +229,7 @@ static void redux(struct warp *w, const struct part *parts, unsigned count) {
 static void warp_sync(struct warp *w, const struct part *parts, unsigned count) {
     members(w, parts, count);
     ++w->syncs;
+    watch_sync(w, named_members(w, parts[0].r, parts[0].mask));
 }
 
 void run_together(struct warp *w, const struct part *parts, unsigned count) {
@@ -248,7 +272,13 @@ void op_macs(struct warp *w, const struct record *r, uint32_t mask) {
     w->block->macs += (uint64_t)r->imm * (unsigned)__builtin_popcount(mask);
 }
 
-/* Fences and prefetches. */
+/* membar and fence: one interleaving is run, but the watch of races asks what they may order. */
+void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
+    (void)r, (void)mask;
+    watch_fence(w);
+}
+
+/* Prefetches. */
 void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
 }

@@ -1,35 +1,82 @@
-/* Who is told of what: the watchers of shared memory, one a file. */
+/* Who is told of what: the watchers of shared and global memory, each in files of its own. */
 #include "watch.h"
+#include "hazard.h"
+#include "valid.h"
 
 bool watch_open(struct block *b, struct error *e) {
-    (void)b, (void)e;
-    return true;
+    return hazard_open(b, e) && valid_open(b, e);
 }
+
 void watch_close(struct block *b) {
-    (void)b;
+    hazard_close(b);
+    valid_close(b);
 }
+
 void watch_start(struct block *b) {
-    (void)b;
+    if (b->hazards)
+        hazard_start(b);
+    valid_start(b);
 }
+
 void watch_barrier(struct block *b, bool all) {
-    (void)b, (void)all;
+    if (b->hazards)
+        hazard_barrier(b, all);
+    valid_barrier(b);
 }
+
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
     (void)w, (void)r, (void)lanes;
 }
+
 void watch_end(struct block *b) {
-    (void)b;
+    if (b->hazards)
+        hazard_end(b);
 }
+
 uint8_t watch_bits(const struct block *b, const struct range *range) {
-    (void)b, (void)range;
-    return 0;
+    return valid_bits(b, range) | (b->hazards && b->hazards->busy ? WATCHED_ORDER : 0);
 }
+
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]) {
-    (void)w, (void)r, (void)mask, (void)at;
+    if (w->block->hazards && w->block->hazards->busy)
+        hazard_shared(w, r, mask, at);
+    if (w->block->valid)
+        valid_shared(w, r, mask, at);
 }
+
+void watch_sync(struct warp *w, uint32_t members) {
+    if (w->block->hazards)
+        hazard_sync(w, members);
+}
+
+void watch_arrive(struct warp *w) {
+    if (w->block->hazards)
+        hazard_arrive(w, false);
+}
+
+void watch_release(struct warp *w) {
+    if (w->block->hazards)
+        hazard_arrive(w, true);
+}
+
+void watch_fence(struct warp *w) {
+    if (w->block->hazards)
+        hazard_fence(w);
+}
+
+void watch_strong(struct warp *w, const struct record *r) {
+    if (w->block->hazards)
+        hazard_strong(w, r);
+}
+
 void watch_copy_issued(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
-    (void)w, (void)r, (void)lane, (void)at, (void)bytes;
+    if (w->block->hazards)
+        hazard_copy(w, r, lane, at, bytes, true);
+    valid_copy_issued(w, at, bytes);
 }
+
 void watch_copy_waited(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
-    (void)w, (void)r, (void)lane, (void)at, (void)bytes;
+    if (w->block->hazards)
+        hazard_copy(w, r, lane, at, bytes, false);
+    valid_copy_waited(w, at, bytes);
 }

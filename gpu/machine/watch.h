@@ -12,7 +12,8 @@ enum watched {
 };
 
 /* The life of a block. open: memory for the watchers of a CPU thread's blocks; start: a block begins, nothing is known;
- * barrier: a barrier has opened, all: every warp that has not exited took part; exit: these lanes are gone; end: the
+ * barrier: a barrier has opened, all: every warp that has not exited waited for it,
+ * and those that have are ordered before it; exit: these lanes are gone; end: the
  * block is over, or stopped. */
 bool watch_open(struct block *b, struct error *e);
 void watch_close(struct block *b);
@@ -27,6 +28,15 @@ uint8_t watch_bits(const struct block *b, const struct range *range);
  * address 0), access.bytes each; ldmatrix: the rows of its lanes. Called before a store is done;
  * of a load before or after. */
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]);
+
+/* What orders memory accesses, or may. sync: bar.warp.sync of these members, named as they are; arrive: bar.arrive;
+ * release: a barrier has let this warp go on (before watch_barrier); fence: membar, fence; strong: a strong access of
+ * global memory that the launch may write. */
+void watch_sync(struct warp *w, uint32_t members);
+void watch_arrive(struct warp *w);
+void watch_release(struct warp *w);
+void watch_fence(struct warp *w);
+void watch_strong(struct warp *w, const struct record *r);
 
 /* cp.async: one lane's copy to shared addresses at .. at + bytes - 1 is issued by record r; the wait that covers it is
  * done by record r. Between the two the copy may land at any time. */

@@ -10,6 +10,7 @@
 struct owner { /* the module comes first, so that ptx_free finds the arena that owns it */
     struct ptx_module module;
     struct arena arena;
+    char *text;
 };
 
 void ptx_free(struct ptx_module *m) {
@@ -17,7 +18,19 @@ void ptx_free(struct ptx_module *m) {
     if (!o)
         return;
     arena_free(&o->arena);
+    free(o->text);
     free(o);
+}
+
+static bool keep_text(struct owner *o, const char *text, size_t size, struct error *e) {
+    o->text = malloc(size + 1);
+    if (!o->text)
+        return fail(e, "%s: no memory for %zu bytes", o->module.path, size);
+    memcpy(o->text, text, size);
+    o->text[size] = 0;
+    o->module.text = o->text;
+    o->module.text_bytes = size;
+    return true;
 }
 
 /* The tables that grew while parsing move to the arena; .loc lines of unknown files are dropped. */
@@ -64,7 +77,7 @@ struct ptx_module *ptx_parse(const char *path, const char *text, size_t size, st
         p->arena = &o->arena;
         p->module = &o->module;
         p->function = -1;
-        ok = parse_module(p) && finish(p) && !p->failed;
+        ok = parse_module(p) && finish(p) && !p->failed && keep_text(o, p->text, size, e);
         struct growing *scratch[] = {&p->variables, &p->functions, &p->symbols,      &p->pending, &p->calls,
                                      &p->cells,     &p->registers, &p->instructions, &p->raw,     &p->inlined};
         for (size_t i = 0; i < sizeof scratch / sizeof *scratch; i++)

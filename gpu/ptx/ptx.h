@@ -139,7 +139,9 @@ struct ptx_function {
 };
 
 struct ptx_module {
-    const char *path;                      /* of the PTX text, as given */
+    const char *path; /* of the PTX text, as given */
+    const char *text; /* (text_bytes + 1) a copy of it, ended by 0 */
+    size_t text_bytes;
     unsigned version_major, version_minor; /* .version */
     const char *target;                    /* "sm_80" */
     unsigned address_size;

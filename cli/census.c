@@ -1,0 +1,160 @@
+/* warpproof census: what a kernel executes, by class and by source line. */
+#include "../reports/census.h"
+#include "../oracles/trial.h"
+#include "../ref/checked.h"
+#include "../reports/terminal.h"
+#include "command.h"
+#include "judging.h"
+#include "sets.h"
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: warpproof census KERNEL [--set NAME=VALUE]... [--lines N] [--arch NAME] [--json FILE] [-j N]\n"
+    "\n"
+    "Runs a kernel on the PTX machine and counts what it executes: warp instructions by class and by source line, "
+    "shared\n"
+    "wavefronts and bank conflicts, sectors of global memory, and each of them for a multiply-add. The closed forms "
+    "in\n"
+    "`counts` of the launch file must agree. KERNEL is a name of `warpproof list kernels`, or the path of a launch "
+    "file.\n"
+    "\n"
+    "  --set NAME=VALUE   a value for the launch file's expressions; kernels with a contract default to nt=128, "
+    "od=128,\n"
+    "                     id=1024\n"
+    "  --lines N          the N source lines that execute most, and the N access sites with most conflicts\n"
+    "                     (default 12; 0: all)\n"
+    "  --arch NAME        the architecture whose limits count (default sm_90)\n"
+    "  --json FILE        write the counts, whole or not at all\n"
+    "  -j, --threads N    CPU threads (default: all)\n"
+    "  --help             this text\n"
+    "\n"
+    "exit: 0 done, 1 the kernel is wrong or executes another number than its closed forms say, 2 input or usage "
+    "error\n";
+
+struct options {
+    struct sets sets;
+    int64_t lines;
+    struct judging judging;
+};
+
+/* A path when it looks like one, else the launch file of that kernel. The caller frees it. */
+static char *launch_file(const char *kernel, const char *root) {
+    const size_t n = strlen(kernel);
+    const bool path = strchr(kernel, '/') != NULL || (n > 5 && strcmp(kernel + n - 5, ".yaml") == 0);
+    return path ? must_strdup(kernel) : must_format("%s/gpu/kernels/%s.yaml", root, kernel);
+}
+
+/* Operands of class rand for a kernel with a contract. */
+static bool make_operands(const struct spec *s, const struct contract *c, const struct shape *shape,
+                          struct operands *operands, struct error *e) {
+    struct operands_request r = {.contract = c, .data = DATA_RAND, .key = random_key(s->kernel)};
+    spec_operands(s, &r);
+    return sets_value(shape, "nt", s->path, &r.nt, e) && sets_value(shape, "id", s->path, &r.id, e) &&
+           (c->weight == NULL || sets_value(shape, "od", s->path, &r.od, e)) && operands_make(&r, operands, e);
+}
+
+static bool count(const struct spec *s, const struct ptx_module *m, const struct options *o, struct outcome *outcome,
+                  struct error *e) {
+    static const struct shape_value tile[] = {{"nt", 128}, {"od", 128}, {"id", 1024}};
+    const struct contract *c = s->contract != NULL ? contract_named(s->contract) : NULL;
+    size_t value_count;
+    struct shape_value *values = sets_merge(s, &o->sets, tile, c != NULL ? 3 : 0, &value_count);
+    const struct shape shape = {values, value_count};
+    struct operands operands = {0};
+    bool good = sets_check(s, &o->sets, e) && (c == NULL || make_operands(s, c, &shape, &operands, e));
+    if (good) {
+        struct trial t = {.id = s->kernel,
+                          .spec = s,
+                          .module = m,
+                          .runner = &runner_machine,
+                          .contract = c,
+                          .operands = c != NULL ? &operands : NULL,
+                          .shape = &shape,
+                          .seed = 1,
+                          .threads = o->judging.threads,
+                          .options = o->judging.launch};
+        t.options.census = true;
+        trial_run(&t, outcome);
+        printf("%s", s->kernel);
+        for (size_t i = 0; i < value_count; ++i) {
+            printf("%s%s = %lld", i > 0 ? ", " : ": ", values[i].name, (long long)values[i].value);
+        }
+        printf("\n");
+    }
+    operands_free(&operands);
+    free(values);
+    return good;
+}
+
+static int census(const char *kernel, struct options *o) {
+    struct error e;
+    char *root = project_root(&e);
+    char *path = root != NULL ? launch_file(kernel, root) : NULL;
+    struct spec *s = path != NULL && load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
+    struct ptx_module *m = s != NULL ? ptx_load(s->ptx, &e) : NULL;
+    struct outcome outcome = {0};
+    int code = EXIT_INPUT;
+    bool good = m != NULL;
+    if (good) {
+        judging_threads("census", &o->judging);
+        good = count(s, m, o, &outcome, &e);
+    }
+    if (good && outcome.judged) {
+        census_table(stdout, &outcome.census, (size_t)o->lines);
+        good = o->judging.json == NULL || census_json(o->judging.json, s->kernel, &outcome.census, &e);
+    }
+    if (good && outcome.findings.count > 0) {
+        printf("\n");
+        terminal_failure(stdout, &outcome, NULL, 0);
+    }
+    if (good) {
+        const enum verdict v = outcome_verdict(&outcome);
+        code = verdict_is_wrong_kernel(v) ? EXIT_KERNEL_WRONG : v == VERDICT_PASS ? EXIT_PASSED : EXIT_INPUT;
+    } else {
+        flush_output();
+        usage_error("census", "%s", e.text);
+    }
+    outcome_free(&outcome);
+    ptx_free(m);
+    spec_free(s);
+    free(path);
+    free(root);
+    return code;
+}
+
+int census_main(int argc, char **argv) {
+    enum { SET = 256, LINES };
+    static const struct option longs[] = {{"set", required_argument, NULL, SET},
+                                          {"lines", required_argument, NULL, LINES},
+                                          {"arch", required_argument, NULL, JUDGING_ARCH},
+                                          {"json", required_argument, NULL, JUDGING_JSON},
+                                          {"threads", required_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct options o = {.lines = 12, .judging = {.threads = omp_get_max_threads()}};
+    int code = -1;
+    opterr = 0;
+    for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
+        if (c == SET) {
+            code = sets_take(&o.sets, optarg)
+                       ? -1
+                       : usage_error("census", "--set %s: want NAME=INTEGER, each name once", optarg);
+        } else if (c == LINES) {
+            code = yaml_parse_integer(optarg, &o.lines) == NULL && o.lines >= 0
+                       ? -1
+                       : usage_error("census", "--lines %s: want an integer of at least 0", optarg);
+        } else {
+            code = judging_option("census", usage, argc, argv, c, &o.judging);
+        }
+    }
+    code = code >= 0 ? code : judging_check("census", &o.judging);
+    if (code < 0) {
+        code = optind + 1 == argc ? census(argv[optind], &o)
+                                  : usage_error("census", "want one kernel (see warpproof census --help)");
+    }
+    sets_free(&o.sets);
+    return code;
+}

@@ -1,0 +1,78 @@
+#include "sets.h"
+#include "../gpu/yaml.h"
+#include "../ref/checked.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sets_take(struct sets *s, const char *text) {
+    const char *equals = strchr(text, '=');
+    const size_t n = equals != NULL ? (size_t)(equals - text) : 0;
+    int64_t value;
+    if (n == 0 || n > 64 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != n ||
+        (text[0] >= '0' && text[0] <= '9') || yaml_parse_integer(equals + 1, &value) != NULL || s->count == SETS_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < s->count; ++i) {
+        if (strlen(s->values[i].name) == n && strncmp(s->values[i].name, text, n) == 0) {
+            return false;
+        }
+    }
+    s->values[s->count++] = (struct shape_value){must_format("%.*s", (int)n, text), value};
+    return true;
+}
+
+void sets_free(struct sets *s) {
+    for (size_t i = 0; i < s->count; ++i) {
+        free((char *)s->values[i].name);
+    }
+    s->count = 0;
+}
+
+static void add_missing(struct shape_value *all, size_t *count, const struct shape_value *from, size_t n) {
+    const size_t before = *count;
+    for (size_t i = 0; i < n; ++i) {
+        bool there = false;
+        for (size_t k = 0; k < before; ++k) {
+            there |= strcmp(all[k].name, from[i].name) == 0;
+        }
+        if (!there) {
+            all[(*count)++] = from[i];
+        }
+    }
+}
+
+struct shape_value *sets_merge(const struct spec *spec, const struct sets *s, const struct shape_value *more,
+                               size_t more_count, size_t *count) {
+    struct shape_value *v = must_calloc(s->count + spec->default_count + more_count + 1, sizeof *v);
+    *count = 0;
+    add_missing(v, count, s->values, s->count);
+    add_missing(v, count, spec->defaults, spec->default_count);
+    add_missing(v, count, more, more_count);
+    return v;
+}
+
+bool sets_check(const struct spec *spec, const struct sets *s, struct error *e) {
+    for (size_t i = 0; i < s->count; ++i) {
+        const char *name = s->values[i].name;
+        const bool operand =
+            spec->contract != NULL && (strcmp(name, "nt") == 0 || strcmp(name, "od") == 0 || strcmp(name, "id") == 0);
+        if (!spec_uses(spec, name) && !operand) {
+            return fail(e, "%s: --set %s: no expression of the launch file uses that name", spec->path, name);
+        }
+    }
+    return true;
+}
+
+bool sets_value(const struct shape *shape, const char *name, const char *path, size_t *value, struct error *e) {
+    for (size_t i = 0; i < shape->count; ++i) {
+        if (strcmp(shape->values[i].name, name) == 0) {
+            if (shape->values[i].value < 1 || shape->values[i].value > INT32_MAX) {
+                return fail(e, "%s = %" PRId64 ": must be in 1 .. %d", name, shape->values[i].value, INT32_MAX);
+            }
+            *value = (size_t)shape->values[i].value;
+            return true;
+        }
+    }
+    return fail(e, "%s: needs a value for %s (--set %s=N)", path, name, name);
+}

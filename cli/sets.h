@@ -1,0 +1,26 @@
+/* --set NAME=VALUE: values for the expressions of a launch file. */
+#ifndef CLI_SETS_H
+#define CLI_SETS_H
+
+#include "../gpu/spec.h"
+
+enum { SETS_MAX = 64 };
+
+struct sets {
+    struct shape_value values[SETS_MAX]; /* names owned */
+    size_t count;
+};
+
+/* Takes "NAME=VALUE": a name as expressions spell it, and a strict integer; each name once. */
+bool sets_take(struct sets *s, const char *text);
+void sets_free(struct sets *s);
+/* The launch file's own `shape:` values, overridden by the sets, and then `more` where neither has a name. Names stay
+ * those of the spec, the sets and `more`. The caller frees the array. */
+struct shape_value *sets_merge(const struct spec *spec, const struct sets *s, const struct shape_value *more,
+                               size_t more_count, size_t *count);
+/* False, with a message, when a set names nothing that the launch file uses. */
+bool sets_check(const struct spec *spec, const struct sets *s, struct error *e);
+/* *value = the value of a name, 1 .. INT32_MAX. */
+bool sets_value(const struct shape *shape, const char *name, const char *path, size_t *value, struct error *e);
+
+#endif

@@ -1,0 +1,42 @@
+/* What in a PTX program leaves bits open: places where two correct builds, runs or GPUs may give other bits than the
+ * text says. A bitwise verdict about the program holds up to these. Static: nothing is run. */
+#ifndef GPU_AUDIT_H
+#define GPU_AUDIT_H
+
+#include "ptx/ptx.h"
+
+enum audit_kind {
+    AUDIT_FUSIBLE,      /* mul and add without a rounding: ptxas may make one fma of them (PTX ISA 9.7.3.3, 9.7.3.5) */
+    AUDIT_APPROXIMATE,  /* only an error bound is documented: ex2.approx, div.full ... */
+    AUDIT_FLOAT_ATOMIC, /* the order of the additions is open (9.7.13.5) */
+    AUDIT_ENVIRONMENT,  /* clocks, numbers of multiprocessors, activemask: another run may see another value */
+    AUDIT_MACHINE,      /* the document leaves the result to the machine: a divisor that may be 0, operations of a warp
+                         * without .sync, brx.idx past its table */
+    AUDIT_MEASURED, /* open in the document, known here by measurement on sm_90: float mma, rcp.approx, div.approx */
+    AUDIT_FLUSH,    /* .ftz: determined, but subnormal numbers are lost */
+    AUDIT_KINDS,
+};
+extern const char *const audit_names[AUDIT_KINDS]; /* "fusible" ... */
+extern const char *const audit_texts[AUDIT_KINDS]; /* one line for people */
+bool audit_is_open(enum audit_kind k);             /* the first five */
+
+struct audit_item {
+    enum audit_kind kind;
+    const struct ptx_instruction *at;
+    const struct ptx_instruction *with; /* AUDIT_FUSIBLE: the mul; else NULL */
+    const struct ptx_function *in;
+};
+
+struct audit {
+    size_t count[AUDIT_KINDS];
+    struct audit_item *items; /* in the order of the functions and of the text */
+    size_t item_count, room;
+    size_t instructions; /* looked at */
+};
+
+/* Of an entry and of every function that it can reach. The caller frees it; items point into the module. */
+void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, struct audit *a);
+void audit_free(struct audit *a);
+size_t audit_open(const struct audit *a); /* items that leave bits open */
+
+#endif

@@ -1,0 +1,17 @@
+/* The second runner: a launch on a real GPU, through the CUDA driver API. What it needs beyond struct runner. */
+#ifndef GPU_DEVICE_DEVICE_H
+#define GPU_DEVICE_DEVICE_H
+
+#include "../launch.h"
+
+struct device_identity {
+    char name[128];   /* "NVIDIA H200" */
+    char driver[64];  /* "580.159.04", or the CUDA version it serves when the kernel module does not tell */
+    int cuda_version; /* 13000 */
+    int sm;           /* 90 */
+};
+
+/* The first GPU. Fails with one line where there is no driver or no GPU. */
+bool device_identify(struct device_identity *id, struct error *e);
+
+#endif

@@ -1,0 +1,197 @@
+/* Races in global memory: between threads of a block that nothing orders, and between blocks, which nothing ever
+ * orders.
+ *
+ * Every word of a region that the launch may write keeps, cheaply, who came by: the lowest and the highest block, the
+ * thread if it was only one, loads and stores, weak and strong. That is enough to clear nearly every word: it was only
+ * stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one block after
+ * the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the accesses are the
+ * same.
+ *
+ * Two weak stores of an output are coverage's to judge (cell_history), not ours; ours are a store and a load, weak and
+ * strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module, which
+ * have no coverage. */
+#include "../../ref/checked.h"
+#include "hazard.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16 };
+enum { SEEN_LOADS = SEEN_LOAD | SEEN_NC | SEEN_STRONG_LOAD, SEEN_STORES = SEEN_STORE | SEEN_STRONG_STORE };
+#define MANY_THREADS UINT16_MAX
+
+static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned seen) {
+    if (!t->low) {
+        t->low = t->high = block;
+        t->thread = thread;
+    } else {
+        if (t->thread != thread || t->low != block)
+            t->thread = MANY_THREADS;
+        t->low = block < t->low ? block : t->low;
+        t->high = block > t->high ? block : t->high;
+    }
+    t->seen |= (uint8_t)seen;
+}
+
+static unsigned seen_of(const struct access *x, bool store) {
+    if (!x->strong)
+        return store ? SEEN_STORE : x->nc ? SEEN_NC : SEEN_LOAD;
+    return (x->order & ACCESS_LOAD ? SEEN_STRONG_LOAD : 0) | (x->order & ACCESS_STORE ? SEEN_STRONG_STORE : 0);
+}
+
+static void block_place(const struct machine *m, uint64_t block, uint32_t id[3]) {
+    const uint32_t *grid = m->launch->grid;
+    id[0] = (uint32_t)(block % grid[0]);
+    id[1] = (uint32_t)(block / grid[0] % grid[1]);
+    id[2] = (uint32_t)(block / grid[0] / grid[1]);
+}
+
+static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                  const uint8_t *value) {
+    static const enum event_kind kinds[RACE_KINDS] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
+    struct block *b = w->block;
+    struct machine *m = b->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    struct race_actor me = {.r = r,
+                            .order = &b->hazards->live[w->number],
+                            .block = (uint32_t)b->number,
+                            .index = ++m->global_places,
+                            .warp = (uint8_t)w->number,
+                            .width = x->bytes};
+    me.flags =
+        (uint8_t)((value ? RACE_STORE | RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) | (x->nc ? RACE_NC : 0));
+    const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
+    struct race_found found[RACE_KINDS] = {{0}};
+    size_t where[RACE_KINDS] = {0};
+    for (size_t word = offset / 4; word <= (offset + x->bytes - 1) / 4; ++word) {
+        unsigned bytes = 0;
+        uint8_t part[4] = {0};
+        bool before[RACE_KINDS];
+        if (!g->suspects[word])
+            continue;
+        for (unsigned i = 0; i < 4; ++i)
+            if (4 * word + i >= offset && 4 * word + i < offset + x->bytes) {
+                bytes |= 1u << i;
+                part[i] = value ? value[4 * word + i - offset] : 0;
+            }
+        uint32_t v;
+        memcpy(&v, part, sizeof v);
+        for (int k = 0; k < RACE_KINDS; ++k)
+            before[k] = found[k].found;
+        race_touch(m->global, &g->heads[word], &me, lane, bytes, v, quiet, found);
+        for (int k = 0; k < RACE_KINDS; ++k)
+            where[k] = found[k].found && !before[k] ? 4 * word + found[k].byte : where[k];
+    }
+    for (int k = 0; k < RACE_KINDS; ++k) {
+        const struct race_found *f = &found[k];
+        if (!f->found)
+            continue;
+        struct event v = {.kind = kinds[k],
+                          .space = SPACE_GLOBAL,
+                          .store = value,
+                          .buffer = g->buffer,
+                          .plane = -1,
+                          .other_plane = -1,
+                          .offset = (int64_t)where[k],
+                          .bytes = x->bytes,
+                          .other = {.present = true,
+                                    .store = f->store,
+                                    .warp = f->warp,
+                                    .lane = f->lane,
+                                    .instruction = f->r->site,
+                                    .bytes = f->width}};
+        block_place(m, f->block, v.other.block);
+        event_at(w, r, lane, v);
+    }
+}
+
+void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                   const uint8_t *value) {
+    struct machine *m = w->block->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    const unsigned seen = seen_of(x, value);
+    const uint32_t block = (uint32_t)w->block->number + 1;
+    const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
+    for (size_t k = offset / 4; k <= (offset + x->bytes - 1) / 4; ++k)
+        note(&g->traffic[k], block, thread, seen);
+    if (x->strong)
+        leave_open(m, OPEN_STRONG);
+    if (!m->exact)
+        return;
+    if (g->suspects)
+        judge(w, r, lane, g, offset, value);
+    if (x->strong)
+        race_strong(m->global, w->number, ++m->global_places, x->order);
+}
+
+bool hazard_blocks_met(const struct machine *m) {
+    for (size_t i = 0; i < m->region_count; ++i) {
+        const struct region *g = &m->regions[i];
+        for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
+            const struct traffic *t = &g->traffic[k];
+            if (t->seen & SEEN_LOADS && t->seen & SEEN_STORES && t->low != t->high)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_suspect(const struct region *g, const struct traffic *t) {
+    if (t->seen & SEEN_NC && t->seen & SEEN_STORES)
+        return true;
+    if (t->low == t->high && t->thread != MANY_THREADS)
+        return false;
+    return (t->seen & SEEN_LOAD && t->seen & SEEN_STORES) ||
+           (t->seen & SEEN_STORE && (t->seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || !g->coverage));
+}
+
+bool hazard_suspects(struct machine *m, struct error *e) {
+    bool any = false;
+    for (size_t i = 0; i < m->region_count; ++i) {
+        struct region *g = &m->regions[i];
+        for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
+            if (!is_suspect(g, &g->traffic[k]))
+                continue;
+            any = true;
+            if (!g->suspects) {
+                g->suspects = calloc(g->bytes / 4 + 1, 1);
+                g->heads = calloc(g->bytes / 4 + 1, sizeof *g->heads);
+            }
+            if (!g->suspects || !g->heads)
+                return fail(e, "no memory to watch %zu bytes for races", g->bytes);
+            g->suspects[k] = 1;
+        }
+    }
+    return any;
+}
+
+void hazard_exact_open(struct machine *m) {
+    m->global = must_calloc(1, sizeof *m->global);
+    race_open(m->global);
+    m->global_places = 0;
+    m->exact = true;
+    if (atomic_load(&m->open) & OPEN_STRONG) {
+        m->global->block_released = calloc((size_t)m->blocks, sizeof *m->global->block_released);
+        m->global->all_released = m->global->block_released ? 0 : UINT32_MAX;
+    }
+}
+
+void hazard_exact_close(struct machine *m) {
+    if (m->global->full)
+        leave_open(m, OPEN_BUDGET);
+    if (m->global->settled)
+        leave_open(m, OPEN_STRONG);
+    race_close(m->global);
+    free(m->global);
+    m->global = NULL;
+    m->exact = false;
+}
+
+void hazard_global_start(struct block *b) {
+    race_block(b->machine->global);
+}
+
+void hazard_global_end(struct block *b) {
+    struct races *x = b->machine->global;
+    if (x->block_released)
+        x->block_released[b->number] = x->released;
+}

@@ -1,0 +1,201 @@
+#include "race.h"
+#include "../../ref/checked.h"
+#include <stdlib.h>
+#include <string.h>
+
+void race_open(struct races *x) {
+    *x = (struct races){.count = 1};
+}
+
+void race_close(struct races *x) {
+    free(x->nodes);
+    free(x->block_released);
+    *x = (struct races){0};
+}
+
+void race_reset(struct races *x) {
+    x->count = 1;
+    x->unused = 0;
+    x->steps = 0;
+    x->full = false;
+}
+
+void race_block(struct races *x) {
+    x->released = x->acquired = 0;
+    memset(x->fenced, 0, sizeof x->fenced);
+    memset(x->strongly_read, 0, sizeof x->strongly_read);
+}
+
+static uint32_t later(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+void race_strong(struct races *x, unsigned warp, uint32_t index, unsigned flags) {
+    if (flags & ACCESS_RELEASE)
+        x->fenced[warp] = index;
+    if (flags & ACCESS_STORE)
+        x->released = later(x->released, x->fenced[warp]);
+    if (flags & ACCESS_LOAD) {
+        x->strongly_read[warp] = index;
+        if (flags & ACCESS_ACQUIRE)
+            x->acquired = later(x->acquired, index);
+    }
+}
+
+void race_fence(struct races *x, unsigned warp, uint32_t index) {
+    x->fenced[warp] = index;
+    x->acquired = later(x->acquired, x->strongly_read[warp]);
+}
+
+/* 0: over budget. */
+static uint32_t new_node(struct races *x) {
+    if (x->unused) {
+        const uint32_t i = x->unused;
+        x->unused = x->nodes[i].next;
+        return i;
+    }
+    if (x->count >= x->room) {
+        if (x->room >= RACE_NODES) {
+            x->full = true;
+            return 0;
+        }
+        x->room = x->room ? 2 * x->room : 4096;
+        x->nodes = must_realloc(x->nodes, x->room, sizeof *x->nodes);
+    }
+    return x->count++;
+}
+
+static uint32_t value_mask(unsigned bytes) {
+    return (bytes & 1 ? 0xffu : 0) | (bytes & 2 ? 0xff00u : 0) | (bytes & 4 ? 0xff0000u : 0) |
+           (bytes & 8 ? 0xff000000u : 0);
+}
+
+/* Fences and strong accesses may order what n did before what happens now. */
+static bool may_be_settled(const struct races *x, const struct race_node *n, const struct race_actor *me) {
+    const uint32_t released = n->block == me->block ? x->released
+                              : x->block_released   ? x->block_released[n->block]
+                                                    : x->all_released;
+    return released > n->index && x->acquired > n->index;
+}
+
+/* Lanes of n that nothing orders before what `lane` does now. */
+static uint32_t open_lanes(const struct race_node *n, const struct race_actor *me, unsigned lane) {
+    if (n->block != me->block)
+        return n->lanes;
+    if ((n->flags | me->flags) & RACE_NC)
+        return n->lanes; /* whoever stores it, and whenever */
+    return order_open_lanes(me->order, me->warp, lane, n->warp, n->clock, n->sync, n->lanes);
+}
+
+static void note(struct race_found *f, const struct race_node *n, uint32_t lanes, unsigned common) {
+    if (f->found)
+        return;
+    *f = (struct race_found){.found = true,
+                             .byte = (uint8_t)__builtin_ctz(common),
+                             .block = n->block,
+                             .warp = n->warp,
+                             .lane = (uint32_t)__builtin_ctz(lanes),
+                             .r = n->r,
+                             .store = n->flags & RACE_STORE,
+                             .width = n->width};
+}
+
+/* The two touch a byte in common. */
+static void judge_pair(struct races *x, const struct race_node *n, const struct race_actor *me, unsigned lane,
+                       unsigned common, uint32_t value, bool quiet, struct race_found found[RACE_KINDS]) {
+    const unsigned both = n->flags & me->flags, any = n->flags | me->flags;
+    if (!(any & RACE_STORE) || both & RACE_STRONG || (quiet && both & RACE_STORE && !(any & RACE_STRONG)))
+        return;
+    const uint32_t lanes = open_lanes(n, me, lane);
+    if (!lanes)
+        return;
+    const bool benign = both & RACE_STORE && both & RACE_VALUED && !(any & (RACE_STRONG | RACE_MIXED)) &&
+                        !((n->value ^ value) & value_mask(common));
+    if (!benign && !(any & RACE_NC) && may_be_settled(x, n, me)) {
+        x->settled = true;
+        return;
+    }
+    note(&found[benign ? RACE_BENIGN : RACE_TRUE], n, lanes, common);
+}
+
+static void add(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
+                unsigned flags, uint32_t value) {
+    const uint32_t i = new_node(x);
+    if (!i)
+        return;
+    x->nodes[i] = (struct race_node){.r = me->r,
+                                     .next = *head,
+                                     .lanes = 1u << lane,
+                                     .clock = me->order->clock[me->warp],
+                                     .sync = me->order->syncs,
+                                     .block = me->block,
+                                     .index = me->index,
+                                     .value = value,
+                                     .warp = me->warp,
+                                     .flags = (uint8_t)flags,
+                                     .bytes = (uint8_t)bytes,
+                                     .width = me->width};
+    *head = i;
+}
+
+void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
+                uint32_t value, bool quiet, struct race_found found[RACE_KINDS]) {
+    const uint32_t bit = 1u << lane;
+    unsigned mixed = 0;
+    if (x->full)
+        return;
+    for (uint32_t *link = head; *link;) {
+        struct race_node *n = &x->nodes[*link];
+        const unsigned common = n->bytes & bytes;
+        ++x->steps;
+        if (n->flags & RACE_PENDING) {
+            if (common)
+                note(&found[RACE_TOUCHED], n, n->lanes, common);
+            link = &n->next;
+            continue;
+        }
+        if (common)
+            judge_pair(x, n, me, lane, common, value, quiet, found);
+        const bool own = n->block == me->block && n->warp == me->warp && n->lanes & bit;
+        if (own && (n->flags & ~RACE_MIXED) == me->flags && !(n->bytes & ~bytes)) {
+            if (me->flags & RACE_STORE && (n->flags & RACE_MIXED || (n->value ^ value) & value_mask(n->bytes)))
+                mixed = RACE_MIXED;
+            n->lanes &= ~bit;
+            if (!n->lanes) {
+                const uint32_t i = *link;
+                *link = n->next;
+                n->next = x->unused;
+                x->unused = i;
+                continue;
+            }
+        }
+        link = &n->next;
+    }
+    x->full |= x->steps > RACE_STEPS;
+    struct race_node *first = *head ? &x->nodes[*head] : NULL;
+    if (first && first->index == me->index && first->r == me->r && first->bytes == bytes &&
+        first->flags == (me->flags | mixed) && (!(me->flags & RACE_STORE) || first->value == value))
+        first->lanes |= bit; /* another lane of the same instruction */
+    else
+        add(x, head, me, lane, bytes, me->flags | mixed, value);
+}
+
+void race_copy(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes) {
+    if (!x->full)
+        add(x, head, me, lane, bytes, RACE_STORE | RACE_PENDING, 0);
+}
+
+void race_land(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes) {
+    if (x->full)
+        return;
+    for (uint32_t i = *head; i; i = x->nodes[i].next) {
+        struct race_node *n = &x->nodes[i];
+        if (n->flags & RACE_PENDING && n->warp == me->warp && n->lanes == 1u << lane && n->bytes == bytes) {
+            n->flags = RACE_STORE;
+            n->clock = me->order->clock[me->warp];
+            n->sync = me->order->syncs;
+            n->index = me->index;
+            return;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/* uninit: nothing is read before it is written: shared memory, outputs, registers and local memory hold what was there
+ * before the launch, so the result differs from run to run. */
+#include "../ref/checked.h"
+#include "oracle.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+static char *what(const struct launch *l, const struct event *v) {
+    if (v->space == SPACE_REGISTER) {
+        return must_format("register %s is used, and its value was never defined", v->name ? v->name : "?");
+    }
+    char *place = v->plane >= 0              ? must_format("plane %s", l->planes[v->plane].name)
+                  : v->buffer >= 0           ? must_format("buffer %s", l->buffers[v->buffer].name)
+                  : v->space == SPACE_LOCAL  ? must_strdup("local memory")
+                  : v->space == SPACE_SHARED ? must_strdup("shared memory")
+                                             : must_strdup("memory");
+    char *text = must_format("%zu-byte load: byte %" PRId64 " of %s was never written", v->bytes, v->offset, place);
+    free(place);
+    return text;
+}
+
+static const char *suspects_of(const struct event *v) {
+    switch (v->space) {
+    case SPACE_REGISTER:
+        return "a variable without a value on some path: an accumulator that is not cleared, or a branch that sets it";
+    case SPACE_GLOBAL:
+        return "an output that is read as an input: call it `inout` and fill it, or clear it first";
+    default:
+        return "a tile or a tail that is not filled, a store that is missing, or a load past what was stored";
+    }
+}
+
+static enum ruling judge(const struct evidence *e, struct findings *out) {
+    if (e->launch->options.unwatched & WATCH_UNINIT) {
+        return RULING_NOT_JUDGED;
+    }
+    bool found = false;
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i)) {
+            continue;
+        }
+        struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));
+        f->where.buffer = must_strdup(v->space == SPACE_REGISTER ? (v->name ? v->name : "register")
+                                      : v->plane >= 0            ? e->launch->planes[v->plane].name
+                                      : v->buffer >= 0           ? e->launch->buffers[v->buffer].name
+                                      : v->space == SPACE_LOCAL  ? "local memory"
+                                                                 : "shared memory");
+        f->where.offset = v->offset;
+        found = true;
+    }
+    return found ? RULING_FOUND : RULING_CLEAN;
+}
+
+const struct oracle oracle_uninit = {
+    .name = "uninit",
+    .about = "no register and no byte of shared, local or output memory is read before it is written",
+    .judge = judge,
+};
