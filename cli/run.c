@@ -162,6 +162,7 @@ static int run(const char *path, struct options *o) {
                        open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
+                terminal_prints(stdout, &outcomes[i]);
             }
         }
         if (o->judging.stats) {

@@ -10,6 +10,9 @@
  * (same kernel and shape, other data class), the oracles that were clean, and the command that runs it again. */
 void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count);
 
+/* What printf wrote, its first lines, each with its block, warp and lane. Nothing when it wrote nothing. */
+void terminal_prints(FILE *out, const struct outcome *o);
+
 /* One row a kernel, one column a data class: passed of run. Skips with their reason below it. */
 void terminal_table(FILE *out, const struct outcome *all, size_t count);
 

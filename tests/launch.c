@@ -122,7 +122,7 @@ static const char *refusal_of(const char *parameter, struct launch_arg a) {
     static uint8_t data[8];
     char text[256];
     snprintf(text, sizeof text,
-             ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param %s p)\n{\nret;\n}\n", type);
+             ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param %s)\n{\nret;\n}\n", parameter);
     struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
     cr_assert(m, "%s", e.text);
     struct launch_buffer x = {.name = "x", .role = BUFFER_IN, .bytes = 8, .cell_bytes = 4, .data = data};
