@@ -205,3 +205,140 @@ Test(machine_call, programs) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i)
         check(&programs[i]);
 }
+
+/* ---- programs that go wrong while they run ---- */
+
+struct fault {
+    const char *what, *module_level, *body;
+    enum event_kind kind;
+    int64_t offset; /* -1: any */
+    uint32_t lane;
+    const char *at; /* text of the instruction */
+};
+
+Test(machine_call, faults) {
+    static const struct fault faults[] = {
+        {"a call through a pointer to a buffer", THREE, TID "ld.param.u64 %rd3, [p0];\n" INDIRECT("%rd3", "P") "ret;\n",
+         EVENT_BAD_TARGET, (int64_t)1 << 40, 0, "call (y), %rd3"},
+        {"a null pointer in some lanes", THREE,
+         TID "mov.u64 %rd3, f0;\nsetp.gt.u32 %p1, %r1, 8; @%p1 mov.u64 %rd3, 0;\n" INDIRECT("%rd3", "P") "ret;\n",
+         EVENT_BAD_TARGET, 0, 9, "call (y), %rd3"},
+        {"into the middle of a function", THREE, TID "mov.u64 %rd3, f0; add.s64 %rd3, %rd3, 4;\n" INDIRECT("%rd3", "P") "ret;\n",
+         EVENT_BAD_TARGET, -1, 0, "call (y), %rd3"},
+        {"a function with other arguments", THREE ".func g (.param .b64 a) { ret; }\n",
+         TID "mov.u64 %rd3, g;\n" INDIRECT("%rd3", "P") "ret;\n", EVENT_BAD_TARGET, -1, 0, "call (y), %rd3"},
+        {"an entry by its address", ".entry other (.param .u32 a) { ret; }\n" THREE,
+         TID "mov.u64 %rd3, other;\n" INDIRECT("%rd3", "P") "ret;\n", EVENT_BAD_TARGET, -1, 0, "call (y), %rd3"},
+        {"past the table of an indexed branch", "",
+         TID "T: .branchtargets A, A, A;\nsetp.gt.u32 %p1, %r1, 1; @!%p1 bra A; add.u32 %r2, %r1, 1; brx.idx %r2, T;\nA: ret;\n",
+         EVENT_BAD_TARGET, 3, 2, "brx.idx"},
+        {"recursion without an end", ".func f () { call f, (); }\n", "call f, ();\nret;\n", EVENT_STACK, 1024, 0, "call f"},
+        {"recursion with large frames", ".func f () { .local .b8 a[100000]; call f, (); }\n", "call f, ();\nret;\n",
+         EVENT_STACK, 6, 0, "call f"},
+        {"an alloca without measure", "", "mov.u64 %rd1, 0x7fffffffffffffff; alloca.u64 %rd2, %rd1;\nret;\n", EVENT_STACK,
+         0, 0, "alloca"},
+        {"trap in a function", ".func f (.param .b32 a) { .reg .b32 %x; .reg .pred %q; ld.param.b32 %x, [a];\n"
+         "setp.eq.u32 %q, %x, 7; @%q trap; ret; }\n",
+         TID "{ .param .b32 x; st.param.b32 [x], %r1; call f, (x); }\nret;\n", EVENT_TRAP, -1, 7, "trap"},
+        {"a loop without an end in a function", ".func f () { L: bra L; }\n", "call f, ();\nret;\n", EVENT_STEP_BUDGET, -1, 0,
+         "bra"},
+        {"functions that call each other for ever", ".func g ();\n.func f () { call g, (); }\n.func g () { call f, (); }\n",
+         "call f, ();\nret;\n", EVENT_STACK, 1024, 0, "call"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
+        const struct fault *f = &faults[i];
+        uint32_t out[LANES];
+        struct trace t;
+        struct ptx_module *m = run(f->what, f->module_level, f->body, out, &t);
+        cr_assert(t.event_count == 1, "%s: %zu events", f->what, t.event_count);
+        const struct event *v = &t.events[0];
+        cr_assert(v->kind == f->kind && (f->offset == -1 || v->offset == f->offset) && v->lane == f->lane,
+                  "%s: event %d offset %lld lane %u", f->what, v->kind, (long long)v->offset, v->lane);
+        cr_assert(strstr(t.sites[v->instruction].text, f->at), "%s: at `%s`", f->what, t.sites[v->instruction].text);
+        trace_free(&t);
+        ptx_free(m);
+    }
+}
+
+/* ---- programs that are refused, each with a reason ---- */
+
+Test(machine_call, refused) {
+    static const struct {
+        const char *what, *module_level, *body, *says;
+    } programs[] = {
+        {"too few arguments", THREE, "call f0, ();\nret;\n", "takes 1 arguments, this call passes 0"},
+        {"no result taken", THREE, "{ .param .b32 x; call f0, (x); }\nret;\n", "returns 1 values, this call takes 0"},
+        {"an argument of another size", THREE, "{ .param .b64 x; .param .b32 y; call (y), f0, (x); }\nret;\n",
+         "x has 8 bytes, the function's a has 4"},
+        {"a result of another size", THREE, "{ .param .b32 x; .param .b16 y; call (y), f0, (x); }\nret;\n",
+         "y has 2 bytes, the function's r has 4"},
+        {"no prototype", "", "call %rd1, ();\nret;\n", "prototype or a list of targets"},
+        {"a prototype on a direct call", THREE,
+         "{ .param .b32 x; .param .b32 y; P: .callprototype (.param .b32 _) _ (.param .b32 _); call (y), f0, (x), P; }\nret;\n",
+         "a prototype on a direct call"},
+        {"a register in an indirect call", "", "P: .callprototype _ (.param .b32 _); call %rd1, (%r1), P;\nret;\n",
+         "an argument of an indirect call"},
+        {"an external function", ".extern .func outside ();\n", "call outside, ();\nret;\n", "an external function, outside"},
+        {"the heap", ".extern .func (.param .b64 r) malloc (.param .b64 n);\n",
+         "{ .param .b64 x; .param .b64 y; call (y), malloc, (x); }\nret;\n", "the heap of the device is not modelled"},
+        {"another vprintf", ".extern .func vprintf (.param .b64 a);\n", "{ .param .b64 x; call vprintf, (x); }\nret;\n",
+         "vprintf with other parameters than it has"},
+        {"an unknown instruction in a function that is called", ".func f () { frobnicate.u32; ret; }\n",
+         "call f, ();\nret;\n", "unknown instruction `frobnicate.u32`"},
+        {"an unknown instruction in a function whose address is taken",
+         ".func f () { frobnicate.u32; ret; }\n.global .u64 tab[1] = {f};\n",
+         "P: .callprototype _ (); call %rd1, (), P;\nret;\n", "unknown instruction `frobnicate.u32`"},
+        {"ld.param past the parameter", ".func f (.param .b32 a) { .reg .b64 %x; ld.param.b64 %x, [a]; ret; }\n",
+         "{ .param .b32 x; call f, (x); }\nret;\n", "past the parameter"},
+        {"a misaligned parameter access",
+         ".func f (.param .align 4 .b8 a[8]) { .reg .b32 %x; ld.param.b32 %x, [a+2]; ret; }\n",
+         "{ .param .align 4 .b8 x[8]; call f, (x); }\nret;\n", "a misaligned parameter access"},
+        {"a store into its own parameter", ".func f (.param .b32 a) { st.param.b32 [a], 1; ret; }\n",
+         "{ .param .b32 x; call f, (x); }\nret;\n", "a store into a parameter of the function itself"},
+        {"a large .param frame", ".func f (.param .b8 a[70000]) { ret; }\n",
+         "{ .param .b8 x[70000]; call f, (x); }\nret;\n", "at most 65536 are possible"},
+        {"large local memory", "", ".local .b8 x[600000];\nret;\n", "takes 600000 bytes of local memory, at most 524288"},
+        {"a table of functions for a branch", THREE, "T: .calltargets f0; brx.idx %r1, T;\nret;\n", "a target that is no label"},
+        {"a function's address in 32 bits", THREE, "mov.u32 %r1, f0;\nret;\n", "a function's address in a narrow register"},
+        {"a result's address", ".func (.param .b32 r) f () { .reg .b64 %x; mov.u64 %x, r; ret; }\n",
+         "{ .param .b32 y; call (y), f, (); }\nret;\n", "an address in this state space"},
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
+        const struct machine_test test = {.module_level = programs[i].module_level, .body = programs[i].body};
+        struct ptx_module *m;
+        struct trace t;
+        struct error e = {""};
+        cr_expect(!machine_try(&test, &m, &t, &e), "%s runs", programs[i].what);
+        cr_expect(strstr(e.text, programs[i].says) && strstr(e.text, "k.ptx:"), "%s: %s", programs[i].what, e.text);
+        ptx_free(m);
+    }
+    /* and what nobody calls may hold anything */
+    uint32_t out[LANES];
+    struct trace t;
+    struct ptx_module *m = run("an unreachable function", ".func f () { frobnicate.u32; ret; }\n.global .u64 t[1] = {f};\n",
+                               "mov.u64 %rd1, t;\nret;\n", out, &t);
+    trace_free(&t);
+    ptx_free(m);
+}
+
+/* A chain of functions, each called twice by the one before: 2^20 paths, but 20 functions to decode. */
+Test(machine_call, decoding_is_linear) {
+    char text[8192] = "";
+    for (int i = 20; i-- > 0;) {
+        char call[64] = "";
+        if (i < 19)
+            snprintf(call, sizeof call, "call g%d, (); call g%d, ();", i + 1, i + 1);
+        snprintf(text + strlen(text), sizeof text - strlen(text), ".func g%d () { %s ret; }\n", i, call);
+    }
+    uint32_t out[LANES];
+    struct trace t;
+    struct launch_buffer b = out_buffer(out, LANES);
+    const struct machine_test test = {
+        .module_level = text, .body = "call g0, ();\nret;\n", .buffers = &b, .buffer_count = 1, .budget = 10000000};
+    struct ptx_module *m = machine_must(&test, &t);
+    cr_assert(t.event_count == 0 && t.site_count == 2 + 19 * 3 + 1, "%zu events, %zu sites", t.event_count, t.site_count);
+    cr_assert(t.warp_instructions == 2 + 3 * ((1 << 19) - 1) + (1 << 19), "%llu warp instructions",
+              (unsigned long long)t.warp_instructions);
+    trace_free(&t);
+    ptx_free(m);
+}
