@@ -111,6 +111,9 @@ void frames_start(struct warp *w, uint32_t lanes) {
         w->root.end[i] = to[i] = end;
     }
     w->frame = &w->root;
+    const size_t lowest = words_of(entry->f->param_bytes), words = words_of(entry->f->frame_bytes);
+    if (words > lowest) /* .param variables of the entry's calls: a read of one that nothing has set is the poison */
+        memset(w->regs + (uint32_t)(entry->words + 128 * (uint32_t)lowest), 0xff, 128 * (words - lowest));
     if (end && local_room(w, end)) /* always so: decode.c has looked at its size */
         local_clear(w, ALL_LANES, from, to);
 }

@@ -117,8 +117,7 @@ struct callee { /* a function of the module that the program may reach, or the e
     const struct ptx_function *f; /* NULL: it is not reached, or has no body */
     uint32_t first;               /* record */
     uint32_t site;                /* of its first instruction */
-    uint32_t words;               /* register file: word 0 of its .param frame */
-    uint32_t lowest_word;         /* the first word that there is: the entry's own parameters have none */
+    uint32_t words; /* register file: word 0 of its .param frame; those of an entry's own parameters do not exist */
     /* register file: registers of up to 32 bits and .param words, wider registers, shadows of up to 32 bits, the end */
     uint32_t window, window_wide, window_shadow, window_end;
     uint32_t preds, preds_end;    /* its predicates */
