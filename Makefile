@@ -6,6 +6,8 @@ BUILD := build
 SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c cli/*.c))
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 BENCH := $(sort $(wildcard tests/bench/*.c))
+WITNESS_MMA := $(wildcard tests/witness_mma/*.c) tests/mma_tiles.c
+CONFORMANCE := $(sort $(wildcard tests/conformance/*.c tests/independent/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
 # Planted faults of ref/: fixtures/plants/CHECK/NAME.patch changes one file. CHECK/NAME=FILE of each.
@@ -42,7 +44,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test witness asan fuzz-gguf bench-ref bench-machine lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf bench-ref bench-machine lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -73,6 +75,13 @@ asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the addres
 witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml's libraries and gguf's numpy decoders, both from PyPI
 	@ci/setup witness
 	@ci/witness $(BUILD)
+
+conformance: $(BUILD)/conformance ## every instruction of the PTX machine against an independent evaluation and a GPU's bytes
+	@$(BUILD)/conformance $(ARGS)
+
+witness-mma: $(BUILD)/witness-mma ## floating-point mma against MMA-Sim from PyPI (with torch: 7 GB); not part of CI
+	@ci/setup witness-mma
+	@ci/witness-mma $(BUILD) $(ARGS)
 
 TIME := 60
 
@@ -153,7 +162,15 @@ $(1)/bench-machine: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) te
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
+$(1)/conformance: $$(call objects,$(1)/obj,$(filter-out cli/%,$(SOURCES)) $(CONFORMANCE))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
+$(1)/witness-mma: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) $(WITNESS_MMA))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
@@ -173,7 +190,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

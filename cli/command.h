@@ -21,6 +21,7 @@ int quantize_main(int argc, char **argv);
 int reference_main(int argc, char **argv);
 int census_main(int argc, char **argv);
 int audit_main(int argc, char **argv);
+int plants_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 
 /* One line a contract: name, formats, what the depth must be a multiple of, whether it splits (list.c). */

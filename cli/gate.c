@@ -120,6 +120,14 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
     return fail(e, "no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
 }
 
+static bool load_plant(const char *root, const char *name, struct plant *p, struct error *e) {
+    if (!plant_load(root, name, p, e)) {
+        return false;
+    }
+    return p->group == PLANT_KERNEL ||
+           fail(e, "plant %s is a small kernel of its own, and no case's: warpproof plants %s", name, name);
+}
+
 /* Reads everything and chooses the cases. *code is set when the run ends here. */
 static bool prepare(struct gate *g, const struct options *o, int *code, struct error *e) {
     g->root = project_root(e);
@@ -128,7 +136,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     }
     g->folder = must_format("%s/fixtures/cases", g->root);
     g->models = must_format("%s/build/models", g->root);
-    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !plant_load(g->root, o->plant, &g->plant, e)) ||
+    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o->plant, &g->plant, e)) ||
         !case_list_load(g->folder, g->root, g->models, &g->list, e)) {
         return false;
     }
@@ -158,6 +166,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .shape = &shape,
         .threads = threads,
         .options = o->judging.launch,
+        .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
         note_sums("gate", c->id, &operands.sums);
@@ -166,7 +175,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
-    char *again = judging_again(&o->judging);
+    char *again = judging_again(&o->judging, out);
     out->rerun = o->plant != NULL
                      ? must_format("%s gate%s --plant %s %s", command_again(g->root), again, o->plant, c->id)
                      : must_format("%s gate%s %s", command_again(g->root), again, c->id);

@@ -1,5 +1,6 @@
 #include "judging.h"
 #include "../gpu/device/device.h"
+#include "../gpu/yaml.h"
 #include "../ref/checked.h"
 #include "../reports/file.h"
 #include "command.h"
@@ -36,6 +37,26 @@ static bool parse_watches(const char *text, uint32_t *off) {
     }
 }
 
+/* "in-order", "reversed", "random:SEED" or "all". */
+static bool parse_schedule(const char *text, struct judging *j) {
+    struct schedule *s = &j->launch.schedule;
+    *s = (struct schedule){.order = SCHEDULE_IN_ORDER};
+    j->schedules = strcmp(text, "all") == 0 ? SCHEDULES_ALL : SCHEDULES_ONE;
+    if (j->schedules == SCHEDULES_ALL || strcmp(text, "in-order") == 0) {
+        return true;
+    }
+    if (strcmp(text, "reversed") == 0) {
+        s->order = SCHEDULE_REVERSED;
+        return true;
+    }
+    int64_t seed;
+    if (strncmp(text, "random:", 7) != 0 || yaml_parse_integer(text + 7, &seed) != NULL || seed < 0) {
+        return false;
+    }
+    *s = (struct schedule){.order = SCHEDULE_RANDOM, .seed = (uint64_t)seed};
+    return true;
+}
+
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
     case JUDGING_RUNNER:
@@ -67,6 +88,10 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
                                                     "--arch %s: unknown architecture; known: sm_75 sm_80 sm_86 sm_87 "
                                                     "sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121",
                                                     optarg);
+    case JUDGING_SCHEDULE:
+        return parse_schedule(optarg, j)
+                   ? -1
+                   : usage_error(command, "--schedule %s: want in-order, reversed, random:SEED or all", optarg);
     case 'j':
         return parse_threads(optarg, &j->threads)
                    ? -1
@@ -79,10 +104,16 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
     }
 }
 
-char *judging_again(const struct judging *j) {
-    return must_format("%s%s%s%s%s", j->runner == &runner_device ? " --runner device" : "",
+char *judging_again(const struct judging *j, const struct outcome *o) {
+    char name[SCHEDULE_NAME];
+    schedule_name(&j->launch.schedule, name);
+    const char *schedule = j->schedules == SCHEDULES_ALL   ? "all"
+                           : j->schedules == SCHEDULES_ONE ? name
+                                                           : o->rerun_schedule;
+    return must_format("%s%s%s%s%s%s%s", j->runner == &runner_device ? " --runner device" : "",
                        j->launch.arch != NULL ? " --arch " : "", j->launch.arch != NULL ? j->launch.arch->name : "",
-                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "");
+                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "",
+                       schedule[0] != 0 ? " --schedule " : "", schedule);
 }
 
 int judging_check(const char *command, const struct judging *j) {

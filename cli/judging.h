@@ -2,7 +2,7 @@
 #ifndef CLI_JUDGING_H
 #define CLI_JUDGING_H
 
-#include "../gpu/launch.h"
+#include "../oracles/trial.h"
 #include "../ref/activation.h"
 #include "../reports/json.h"
 #include <getopt.h>
@@ -13,16 +13,17 @@ struct judging {
     int threads;
     const struct runner *runner; /* NULL: the machine */
     struct launch_options launch;
+    enum trial_schedules schedules;
     const char *watches; /* as given, or NULL */
 };
 
 /* Values of getopt_long for the shared options, and their rows of its table; `j` and `h` are short options as well. */
-enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDGING_ARCH };
+enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDGING_ARCH, JUDGING_SCHEDULE };
 #define JUDGING_LONG_OPTIONS                                                                                           \
     {"runner", required_argument, NULL, JUDGING_RUNNER}, {"json", required_argument, NULL, JUDGING_JSON},              \
         {"stats", no_argument, NULL, JUDGING_STATS}, {"watches", required_argument, NULL, JUDGING_WATCHES},            \
-        {"arch", required_argument, NULL, JUDGING_ARCH}, {"threads", required_argument, NULL, 'j'},                    \
-        {"help", no_argument, NULL, 'h'}, {                                                                            \
+        {"arch", required_argument, NULL, JUDGING_ARCH}, {"schedule", required_argument, NULL, JUDGING_SCHEDULE},      \
+        {"threads", required_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {                                 \
         NULL, 0, NULL, 0                                                                                               \
     }
 
@@ -31,14 +32,18 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDG
     "  --arch NAME      the architecture whose limits and tensor cores count (default sm_90)\n"                        \
     "  --watches LIST   what is watched besides the bits: all (default), none, or some of bounds, alignment, "         \
     "planes,\n"                                                                                                        \
-    "                   uninit, hazards, async, sync, stores, separated by commas\n"
+    "                   uninit, hazards, async, sync, stores, separated by commas\n"                                   \
+    "  --schedule NAME  the order of warps, lanes, copies and blocks: in-order, reversed, random:SEED, or all (in\n"   \
+    "                   order, reversed and random:1, compared); default: in order, and all where the watches do "     \
+    "not\n"                                                                                                            \
+    "                   prove that the order changes no bit\n"
 
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
 
 /* The options that decide how a launch is run, as they were given: " --runner device", for the command that runs it
- * again. The caller frees it. */
-char *judging_again(const struct judging *j);
+ * again; where no schedule was asked for, the one that shows the findings. The caller frees it. */
+char *judging_again(const struct judging *j, const struct outcome *o);
 
 /* Before anything runs: -1, or the exit code after a message when the JSON file cannot be written. */
 int judging_check(const char *command, const struct judging *j);

@@ -1,5 +1,6 @@
 /* warpproof list: what there is to run and to run it with. */
 #include "../gpu/case.h"
+#include "../gpu/machine/tensor_model.h"
 #include "../oracles/oracle.h"
 #include "../ref/activation.h"
 #include "../ref/checked.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: warpproof list kernels | formats | contracts | oracles | plants\n"
+static const char usage[] = "usage: warpproof list kernels | formats | contracts | oracles | plants | archs\n"
                             "       warpproof list cases [PATTERN]...\n"
                             "\n"
                             "  --help   this text\n"
@@ -98,21 +99,37 @@ static int list_oracles(void) {
     return EXIT_PASSED;
 }
 
-static int list_plants(const char *root, struct error *e) {
-    size_t n;
-    char **names = plant_names(root, &n);
-    int code = n > 0 ? EXIT_PASSED : EXIT_NOTHING_RAN;
-    for (size_t i = 0; i < n; ++i) {
-        struct plant p;
-        if (code == EXIT_PASSED && plant_load(root, names[i], &p, e)) {
-            printf("%-24s %s %s: %s\n", p.name, p.oracle, verdict_name(p.verdict), p.about);
-            plant_free(&p);
-        } else {
-            code = EXIT_INPUT;
-        }
-        free(names[i]);
+static int list_archs(void) {
+    printf("%-8s %-14s %11s %15s %15s %14s  %s\n", "arch", "tensor cores", "KiB a block", "KiB a processor",
+           "threads a proc.", "blocks a proc.", "floating-point mma");
+    for (const struct arch *a = archs; a->name != NULL; ++a) {
+        const struct tensor_unit *u = tensor_unit(a);
+        printf("%-8s %-14s %11zu %15zu %15u %14u  %s%s\n", a->name, u->name, a->shared_block / 1024, a->shared_sm / 1024,
+               a->threads_sm, a->blocks_sm, u->measured ? "measured" : "model of the literature",
+               a == arch_default() ? "; the default" : "");
     }
-    free(names);
+    return EXIT_PASSED;
+}
+
+static int list_plants(const char *root, struct error *e) {
+    int code = EXIT_NOTHING_RAN;
+    for (int g = 0; g < PLANT_GROUPS; ++g) {
+        size_t n;
+        char **names = plant_names(root, (enum plant_group)g, &n);
+        for (size_t i = 0; i < n; ++i) {
+            struct plant p;
+            if (code != EXIT_INPUT && plant_load(root, names[i], &p, e)) {
+                printf("%-8s %-24s %s %s: %s\n", plant_group_names[g], p.name, p.oracle, verdict_name(p.verdict),
+                       p.about);
+                plant_free(&p);
+                code = EXIT_PASSED;
+            } else {
+                code = EXIT_INPUT;
+            }
+            free(names[i]);
+        }
+        free(names);
+    }
     if (code == EXIT_NOTHING_RAN) {
         fail(e, "no plants in %s/fixtures/plants", root);
     }
@@ -161,7 +178,7 @@ int list_main(int argc, char **argv) {
         return EXIT_PASSED;
     }
     if (optind == argc) {
-        return usage_error("list", "want kernels, formats, contracts, cases, oracles or plants");
+        return usage_error("list", "want kernels, formats, contracts, cases, oracles, plants or archs");
     }
     const char *what = argv[optind++];
     if (optind < argc && strcmp(what, "cases") != 0) {
@@ -182,8 +199,10 @@ int list_main(int argc, char **argv) {
         code = EXIT_PASSED;
     } else if (strcmp(what, "oracles") == 0) {
         code = list_oracles();
+    } else if (strcmp(what, "archs") == 0) {
+        code = list_archs();
     } else if (strcmp(what, "kernels") != 0 && strcmp(what, "plants") != 0 && strcmp(what, "cases") != 0) {
-        fail(&e, "'%s': want kernels, formats, contracts, cases, oracles or plants", what);
+        fail(&e, "'%s': want kernels, formats, contracts, cases, oracles, plants or archs", what);
     } else if (root != NULL) {
         code = strcmp(what, "kernels") == 0  ? list_kernels(root, &e)
                : strcmp(what, "plants") == 0 ? list_plants(root, &e)

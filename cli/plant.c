@@ -7,8 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const keys[] = {"plant", "about", "kernel", "ptx", "expect", NULL};
+const char *const plant_group_names[PLANT_GROUPS] = {"kernel", "machine"};
+
+static const char *const folders[PLANT_GROUPS] = {"fixtures/plants", "fixtures/plants/machine"};
+static const char *const keys[PLANT_GROUPS][8] = {{"plant", "about", "kernel", "ptx", "expect", NULL},
+                                                  {"plant", "about", "launch", "clean", "arch", "expect", NULL}};
 static const char *const expect_keys[] = {"oracle", "verdict", NULL};
+static const char *const clean_keys[] = {"entry", "shape", NULL};
 
 static bool take(const struct yaml_doc *doc, const struct yaml_node *map, const char *key, char **out,
                  struct error *e) {
@@ -21,19 +26,18 @@ static bool take(const struct yaml_doc *doc, const struct yaml_node *map, const 
     return true;
 }
 
-static bool read_plant(const struct yaml_doc *doc, const char *name, struct plant *p, struct error *e) {
+static bool read_expect(const struct yaml_doc *doc, struct plant *p, struct error *e) {
     const struct yaml_node *expect, *node;
     const char *verdict;
-    if (!yaml_expect(doc, doc->root, YAML_MAPPING, "a plant", e) ||
-        !yaml_check_keys(doc, doc->root, "a plant", keys, e) || !take(doc, doc->root, "plant", &p->name, e) ||
-        !take(doc, doc->root, "about", &p->about, e) || !take(doc, doc->root, "kernel", &p->kernel, e) ||
-        !take(doc, doc->root, "ptx", &p->ptx, e) || !yaml_require(doc, doc->root, "expect", "a plant", &expect, e) ||
+    if (!yaml_require(doc, doc->root, "expect", "a plant", &expect, e) ||
         !yaml_expect(doc, expect, YAML_MAPPING, "expect", e) ||
         !yaml_check_keys(doc, expect, "expect", expect_keys, e) || !take(doc, expect, "oracle", &p->oracle, e) ||
         !yaml_require(doc, expect, "verdict", "expect", &node, e) || !yaml_string(doc, node, "verdict", &verdict, e)) {
         return false;
     }
-    if (!verdict_named(verdict, &p->verdict) || !verdict_is_wrong_kernel(p->verdict)) {
+    const bool known_verdict = verdict_named(verdict, &p->verdict);
+    if (!known_verdict || !(verdict_is_wrong_kernel(p->verdict) ||
+                            (p->group == PLANT_MACHINE && p->verdict == VERDICT_INPUT))) {
         return yaml_fail(doc, node, 0, e,
                          "expect.verdict: a verdict that a wrong kernel gets, such as DIFFERS or GUARD");
     }
@@ -41,30 +45,95 @@ static bool read_plant(const struct yaml_doc *doc, const char *name, struct plan
     for (size_t i = 0; oracles[i] != NULL; ++i) {
         known |= strcmp(oracles[i]->name, p->oracle) == 0;
     }
-    if (!known) {
-        return yaml_fail(doc, yaml_get(expect, "oracle"), 0, e,
-                         "expect.oracle: no such oracle (warpproof list oracles)");
+    return known || yaml_fail(doc, yaml_get(expect, "oracle"), 0, e,
+                              "expect.oracle: no such oracle (warpproof list oracles)");
+}
+
+/* clean: {entry: NAME, shape: {n: 3}}, the shape only where it is another one than the launch file's. */
+static bool read_clean(const struct yaml_doc *doc, struct plant *p, struct error *e) {
+    const struct yaml_node *clean, *shape;
+    if (!yaml_require(doc, doc->root, "clean", "a plant", &clean, e) ||
+        !yaml_expect(doc, clean, YAML_MAPPING, "clean", e) || !yaml_check_keys(doc, clean, "clean", clean_keys, e) ||
+        !take(doc, clean, "entry", &p->clean_entry, e)) {
+        return false;
     }
-    if (strcmp(p->name, name) != 0) {
-        return yaml_fail(doc, yaml_get(doc->root, "plant"), 0, e, "plant: must be the file's own name, %s", name);
+    shape = yaml_get(clean, "shape");
+    if (shape == NULL) {
+        return true;
+    }
+    if (!yaml_expect(doc, shape, YAML_MAPPING, "clean.shape", e)) {
+        return false;
+    }
+    p->clean_shape = must_calloc(shape->count, sizeof *p->clean_shape);
+    for (const struct yaml_node *key = shape->first; key != NULL; key = key->next) {
+        int64_t value;
+        if (!yaml_integer(doc, key->value, key->text, INT64_MIN, INT64_MAX, &value, e)) {
+            return false;
+        }
+        p->clean_shape[p->clean_shape_count++] = (struct shape_value){.name = must_strdup(key->text), .value = value};
     }
     return true;
 }
 
+static bool read_arch(const struct yaml_doc *doc, struct plant *p, struct error *e) {
+    const struct yaml_node *node = yaml_get(doc->root, "arch");
+    const char *text;
+    if (node == NULL) {
+        return true;
+    }
+    if (!yaml_string(doc, node, "arch", &text, e)) {
+        return false;
+    }
+    p->arch = arch_named(text);
+    return p->arch != NULL || yaml_fail(doc, node, 0, e, "arch: unknown architecture");
+}
+
+static bool read_plant(const struct yaml_doc *doc, const char *name, struct plant *p, struct error *e) {
+    if (!yaml_expect(doc, doc->root, YAML_MAPPING, "a plant", e) ||
+        !yaml_check_keys(doc, doc->root, "a plant", keys[p->group], e) ||
+        !take(doc, doc->root, "plant", &p->name, e) || !take(doc, doc->root, "about", &p->about, e) ||
+        !read_expect(doc, p, e)) {
+        return false;
+    }
+    if (strcmp(p->name, name) != 0) {
+        return yaml_fail(doc, yaml_get(doc->root, "plant"), 0, e, "plant: must be the file's own name, %s", name);
+    }
+    if (p->group == PLANT_KERNEL) {
+        return take(doc, doc->root, "kernel", &p->kernel, e) && take(doc, doc->root, "ptx", &p->ptx, e);
+    }
+    return take(doc, doc->root, "launch", &p->launch, e) && read_clean(doc, p, e) && read_arch(doc, p, e);
+}
+
+/* The path of a file that stands beside the plant's. */
+static void resolve(const char *root, const struct plant *p, char **path) {
+    if (*path != NULL) {
+        char *whole = must_format("%s/%s/%s", root, folders[p->group], *path);
+        free(*path);
+        *path = whole;
+    }
+}
+
 bool plant_load(const char *root, const char *name, struct plant *p, struct error *e) {
     *p = (struct plant){0};
-    char *path = must_format("%s/fixtures/plants/%s.yaml", root, name);
-    if (strchr(name, '/') != NULL || access(path, F_OK) != 0) {
+    char *path = NULL;
+    for (int g = 0; g < PLANT_GROUPS && strchr(name, '/') == NULL; ++g) {
+        path = must_format("%s/%s/%s.yaml", root, folders[g], name);
+        if (access(path, F_OK) == 0) {
+            p->group = (enum plant_group)g;
+            break;
+        }
         free(path);
+        path = NULL;
+    }
+    if (path == NULL) {
         return fail(e, "no plant named '%s' (see warpproof list plants)", name);
     }
     struct yaml_doc *doc = yaml_open(path, e);
     const bool good = doc != NULL && read_plant(doc, name, p, e);
     yaml_close(doc);
     if (good) {
-        char *ptx = must_format("%s/fixtures/plants/%s", root, p->ptx);
-        free(p->ptx);
-        p->ptx = ptx;
+        resolve(root, p, &p->ptx);
+        resolve(root, p, &p->launch);
     } else {
         plant_free(p);
     }
@@ -73,10 +142,16 @@ bool plant_load(const char *root, const char *name, struct plant *p, struct erro
 }
 
 void plant_free(struct plant *p) {
+    for (size_t i = 0; i < p->clean_shape_count; ++i) {
+        free((char *)p->clean_shape[i].name);
+    }
+    free(p->clean_shape);
     free(p->name);
     free(p->about);
     free(p->kernel);
     free(p->ptx);
+    free(p->launch);
+    free(p->clean_entry);
     free(p->oracle);
     *p = (struct plant){0};
 }
@@ -85,15 +160,19 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char **plant_names(const char *root, size_t *n) {
-    char *folder = must_format("%s/fixtures/plants", root), **names = NULL;
+static bool ends_in(const char *s, const char *end) {
+    const size_t n = strlen(s), m = strlen(end);
+    return n > m && strcmp(s + n - m, end) == 0;
+}
+
+char **plant_names(const char *root, enum plant_group group, size_t *n) {
+    char *folder = must_format("%s/%s", root, folders[group]), **names = NULL;
     DIR *d = opendir(folder);
     *n = 0;
     for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
-        const size_t length = strlen(f->d_name);
-        if (length > 5 && strcmp(f->d_name + length - 5, ".yaml") == 0) {
+        if (ends_in(f->d_name, ".yaml") && !ends_in(f->d_name, ".launch.yaml")) {
             names = must_realloc(names, *n + 1, sizeof *names);
-            names[(*n)++] = must_format("%.*s", (int)(length - 5), f->d_name);
+            names[(*n)++] = must_format("%.*s", (int)(strlen(f->d_name) - 5), f->d_name);
         }
     }
     if (d != NULL) {

@@ -43,7 +43,7 @@ struct options {
 
 /* "--set n=1 --seed 3", for the command that runs it again. */
 static char *rerun_options(const struct options *o) {
-    char *text = judging_again(&o->judging);
+    char *text = must_strdup("");
     for (size_t i = 0; i < o->sets.count; ++i) {
         char *more = must_format("%s --set %s=%" PRId64, text, o->sets.values[i].name, o->sets.values[i].value);
         free(text);
@@ -69,14 +69,17 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
                       .shape = shape,
                       .seed = o->seed,
                       .threads = o->judging.threads,
-                      .options = o->judging.launch};
+                      .options = o->judging.launch,
+                      .schedules = o->judging.schedules};
     bool good = true;
     *count = 0;
     if (c == NULL) {
         char *id = must_format("run/%s/s%" PRIu64, s->kernel, o->seed);
         t.id = id;
         trial_run(&t, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s", again, s->path, options);
+        char *how = judging_again(&o->judging, &outcomes[*count]);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, how, options);
+        free(how);
         free(id);
     }
     for (int k = 0; c != NULL && good && k < (s->operands_in_files ? 1 : DATA_REAL); ++k) {
@@ -108,7 +111,9 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
             trial_refuse(&t, &refusal, &outcomes[*count]);
         }
         char *class = s->operands_in_files ? must_strdup("") : must_format(" --data %s", data_class_names[k]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, class, options);
+        char *how = judging_again(&o->judging, &outcomes[*count]);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, how, options);
+        free(how);
         free(class);
         free(rows);
         free(id);
@@ -163,6 +168,7 @@ static int run(const char *path, struct options *o) {
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
                 terminal_prints(stdout, &outcomes[i]);
+                terminal_notes(stdout, &outcomes[i]);
             }
         }
         if (o->judging.stats) {

@@ -2,6 +2,8 @@
  * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
 #include "launch.h"
 #include "../ref/checked.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +178,13 @@ void launch_refused(const struct launch *l, struct trace *t) {
         .kind = EVENT_LIMIT, .space = SPACE_SHARED, .buffer = -1, .plane = -1, .other_plane = -1, .count = 1};
     t->coverage = must_calloc(l->buffer_count, sizeof *t->coverage);
     t->buffer_count = l->buffer_count;
+}
+
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]) {
+    if (s->order == SCHEDULE_RANDOM)
+        snprintf(name, SCHEDULE_NAME, "random:%" PRIu64, s->seed);
+    else
+        strcpy(name, s->order == SCHEDULE_REVERSED ? "reversed" : "in-order");
 }
 
 void trace_free(struct trace *t) {

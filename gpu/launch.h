@@ -62,6 +62,10 @@ struct schedule {
     bool async_early; /* cp.async lands when it is issued; else when it is waited for */
 };
 
+/* "in-order", "reversed", "random:SEED": as --schedule takes it. */
+#define SCHEDULE_NAME 32
+void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]);
+
 struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
@@ -106,6 +110,7 @@ enum event_kind {
     EVENT_BENIGN_RACE,   /* the same, both stores, of the same value: named, not a fault */
     EVENT_ASYNC_PENDING, /* bytes of a cp.async that its thread has not waited for are read or written */
     EVENT_ASYNC_EXIT,    /* a thread exits with copies in flight */
+    EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
     EVENT_BAD_TARGET,    /* a call through a pointer that is no function's, or of another shape; brx.idx past its table */
@@ -137,8 +142,8 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
-    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
+    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -165,6 +170,9 @@ struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
     uint32_t arrivals, syncs; /* barriers and bar.warp.sync that the last writer's warp had come to at that store */
     bool raced;               /* two threads of one block stored different bytes with no barrier between */
+    bool atomic;              /* an atomic has written it: what may come before or after a store of other bytes is not told
+                               * by stores alone */
+    bool several;             /* more than one thread stored it */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */

@@ -57,17 +57,6 @@ static bool judge_unwritten(const struct evidence *e, size_t buffer, struct find
     return count > 0;
 }
 
-static char *writer_text(const struct evidence *e, const struct cell_writer *w) {
-    struct where p = {.cell = {-1, -1}};
-    where_writer(&p, e->launch, e->trace, w);
-    char *text = must_format("block (%u,%u,%u) warp %u lane %u at %s", p.block[0], p.block[1], p.block[2], p.warp,
-                             p.lane, where_text(&p));
-    free(p.file);
-    free(p.inlined_file);
-    free(p.instruction);
-    return text;
-}
-
 static bool judge_twice(const struct evidence *e, size_t buffer, struct findings *out) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
     const struct buffer_coverage *c = &e->trace->coverage[buffer];
@@ -93,7 +82,7 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     f->summary = must_format(
         "%zu cells of %s stored by different threads with different bytes and nothing to order them", count, b->name);
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
-    char *a = writer_text(e, &h->first), *z = writer_text(e, &h->last);
+    char *a = writer_text(e->launch, e->trace, &h->first), *z = writer_text(e->launch, e->trace, &h->last);
     finding_line(f, "twice", "%s", f->summary);
     finding_line(f, "first", "cell %zu by %s", first, a);
     finding_line(f, "last", "cell %zu by %s", first, z);

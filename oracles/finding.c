@@ -56,6 +56,18 @@ void finding_line(struct finding *f, const char *label, const char *format, ...)
     f->lines[f->line_count++].text = text;
 }
 
+void findings_note(struct findings *f, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, args) < 0) {
+        text = must_strdup("(no memory for this note)");
+    }
+    va_end(args);
+    f->notes = must_realloc(f->notes, f->note_count + 1, sizeof *f->notes);
+    f->notes[f->note_count++] = text;
+}
+
 enum verdict findings_worst(const struct findings *f) {
     enum verdict worst = VERDICT_PASS;
     for (size_t i = 0; i < f->count; ++i) {
@@ -87,6 +99,10 @@ void findings_free(struct findings *f) {
             free(x->lines[k].text);
         }
     }
+    for (size_t i = 0; i < f->note_count; ++i) {
+        free(f->notes[i]);
+    }
+    free(f->notes);
     free(f->items);
     *f = (struct findings){0};
 }

@@ -63,12 +63,16 @@ struct finding {
 struct findings {
     struct finding *items; /* owned */
     size_t count;
+    char **notes; /* owned: what is worth a word and is no fault, one line each */
+    size_t note_count;
 };
 
 /* Appends an empty finding of that oracle and verdict and returns it for filling; never NULL. */
 struct finding *findings_add(struct findings *f, const char *oracle, enum verdict v);
 /* Adds a line of the failure message. Lines past FINDING_LINES are a programming error and abort. */
 void finding_line(struct finding *f, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Adds a note; it changes no verdict. */
+void findings_note(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 enum verdict findings_worst(const struct findings *f); /* VERDICT_PASS when empty */
 /* The first finding of the worst verdict, or NULL when there is none. */
 const struct finding *findings_first(const struct findings *f);

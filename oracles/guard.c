@@ -85,6 +85,12 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             tail = ": misaligned";
             suspects = "the vector's width does not divide the pitch or the offset of the data";
             break;
+        case EVENT_ASYNC_SIZE:
+            free(what);
+            what = must_format("cp.async of %zu bytes with a source size of %" PRId64, v->bytes, v->offset);
+            tail = ": undefined";
+            suspects = "the source size counts the bytes that are read, and is at most the copy's";
+            break;
         case EVENT_PLANE:
             reach = must_format(": reaches into %s",
                                 v->other_plane >= 0 ? l->planes[v->other_plane].name : "memory outside the planes");
@@ -98,14 +104,19 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             found = true;
             struct finding *f = finding_of_event(out, "guard", VERDICT_GUARD, e, i,
                                                  must_format("%s%s", what, reach ? reach : tail), suspects);
-            f->where.buffer = must_strdup(target_name(l, v));
-            f->where.offset = v->offset;
+            if (v->kind != EVENT_ASYNC_SIZE) {
+                f->where.buffer = must_strdup(target_name(l, v));
+                f->where.offset = v->offset;
+            }
         }
         free(target);
         free(what);
         free(reach);
     }
-    return found ? RULING_FOUND : RULING_CLEAN;
+    const uint32_t mine = WATCH_BOUNDS | WATCH_ALIGNMENT | WATCH_PLANES;
+    return found                                            ? RULING_FOUND
+           : (e->launch->options.unwatched & mine) == mine ? RULING_NOT_JUDGED
+                                                            : RULING_CLEAN;
 }
 
 const struct oracle oracle_guard = {

@@ -1,17 +1,18 @@
 #include "oracle.h"
 #include "../ref/activation.h"
 #include "../ref/checked.h"
+#include "../ref/half.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_parity,
-    oracle_truth, oracle_census;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_hazard, oracle_coverage,
+    oracle_parity, oracle_schedule, oracle_truth, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch, &oracle_guard, &oracle_sync,   &oracle_uninit, &oracle_coverage,
-    &oracle_parity, &oracle_truth, &oracle_census, NULL,
+    &oracle_launch, &oracle_guard,    &oracle_sync,  &oracle_uninit, &oracle_hazard, &oracle_coverage,
+    &oracle_parity, &oracle_schedule, &oracle_truth, &oracle_census, NULL,
 };
 
 void where_site(struct where *p, const struct trace *t, size_t instruction) {
@@ -48,6 +49,17 @@ const char *where_text(const struct where *p) {
     } else {
         snprintf(text, sizeof text, "unknown place");
     }
+    return text;
+}
+
+char *writer_text(const struct launch *l, const struct trace *t, const struct cell_writer *w) {
+    struct where p = {.cell = {-1, -1}};
+    where_writer(&p, l, t, w);
+    char *text = must_format("block (%u,%u,%u) warp %u lane %u at %s", p.block[0], p.block[1], p.block[2], p.warp,
+                             p.lane, where_text(&p));
+    free(p.file);
+    free(p.inlined_file);
+    free(p.instruction);
     return text;
 }
 
@@ -160,6 +172,17 @@ void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t
     }
     p->cell[0] = (int64_t)cell;
     p->axis[0] = "element";
+}
+
+uint64_t cell_value(const uint8_t *bytes, size_t n) {
+    uint64_t v = 0;
+    memcpy(&v, bytes, n);
+    return v;
+}
+
+char *cell_text(uint64_t v, unsigned bytes, bool is_f32) {
+    return is_f32 ? must_format("0x%08x %.9g", (unsigned)v, (double)bits_float((uint32_t)v))
+                  : must_format("0x%0*" PRIx64, (int)bytes * 2, v);
 }
 
 /* A byte still is as the launch found it: not stored, or, where stores are not counted, poison. */

@@ -7,6 +7,14 @@
 #include "../ref/contract.h"
 #include "finding.h"
 
+/* The same launch, run once more in another order (gpu/launch.h). */
+struct schedule_run {
+    char name[SCHEDULE_NAME];
+    const struct launch *launch; /* its buffers hold what the kernel left in that run */
+    const struct trace *trace;
+    bool complete;
+};
+
 struct expected_count { /* one of the launch file's `counts`, for this shape */
     const char *name;
     int64_t value;
@@ -27,6 +35,9 @@ struct evidence {
     const struct census *census; /* NULL: nothing was counted */
     const struct expected_count *counts; /* (count_count) */
     size_t count_count;
+    char schedule[SCHEDULE_NAME];      /* the order of this run */
+    const struct schedule_run *others; /* (other_count) the other orders that were run */
+    size_t other_count;
 };
 
 enum ruling { /* what a judge did with the evidence */
@@ -47,6 +58,8 @@ extern const struct oracle *const oracles[]; /* in the order they judge, ended b
 
 /* Fills block, warp, lane of a place from a cell writer, and file, line, text from a trace site. */
 void where_writer(struct where *p, const struct launch *l, const struct trace *t, const struct cell_writer *w);
+/* "block (0,0,1) warp 2 lane 3 at gpu/kernels/x.cu:143"; the caller frees it. */
+char *writer_text(const struct launch *l, const struct trace *t, const struct cell_writer *w);
 void where_site(struct where *p, const struct trace *t, size_t instruction);
 /* "gpu/kernels/x.cu:143", or "PTX line 88" without line info, in a static thread-local buffer. */
 const char *where_text(const struct where *p);
@@ -62,6 +75,10 @@ bool event_repeats(const struct evidence *e, size_t i);
 /* What the cells of a buffer are called: token and row for a matrix result, element otherwise. cell[] and axis[] of p.
  */
 void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t cell);
+
+/* The first n (at most 8) bytes as a number, low bytes first; as text, an f32 with its value; the caller frees it. */
+uint64_t cell_value(const uint8_t *bytes, size_t n);
+char *cell_text(uint64_t v, unsigned bytes, bool is_f32);
 
 /* The launch left a cell of an OUT buffer unwritten: where stores are counted, one byte of it not stored is enough;
  * elsewhere poison must fill the whole cell. */

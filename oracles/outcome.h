@@ -5,6 +5,8 @@
 #include "../gpu/audit.h"
 #include "oracle.h"
 
+enum { OUTCOME_SCHEDULES = 3 };
+
 struct outcome {
     char *id;     /* of the case, or the launch file's path */
     char *about;  /* kernel's name */
@@ -12,10 +14,13 @@ struct outcome {
     bool skipped; /* selected, but what it needs is not there; see why */
     char *why;    /* of a skip, or NULL */
     struct findings findings;
-    enum ruling rulings[ORACLES_MAX]; /* by index in oracles[]; meaningless when skipped or refused */
-    bool judged;                      /* the launch ran and the oracles saw it */
-    bool parity_judged;               /* some output was compared with right bytes */
-    char digest[65];                  /* SHA-256 of all output bytes in argument order, "" when it did not run */
+    enum ruling rulings[ORACLES_MAX];                 /* by index in oracles[]; meaningless when skipped or refused */
+    bool judged;                                      /* the launch ran and the oracles saw it */
+    bool parity_judged;                               /* some output was compared with right bytes */
+    char schedules[OUTCOME_SCHEDULES][SCHEDULE_NAME]; /* the orders that were run, the first one counts */
+    size_t schedule_count;
+    char rerun_schedule[SCHEDULE_NAME]; /* what --schedule must say to see this again, "": nothing */
+    char digest[65];                    /* SHA-256 of all output bytes in argument order, "" when it did not run */
     uint64_t warp_instructions, macs;
     size_t audit[AUDIT_KINDS]; /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
     struct census census;      /* with options.census; its file names are the module's */

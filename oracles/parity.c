@@ -75,17 +75,6 @@ static char *size_text(const struct matrix *m, const uint8_t *wrong, bool *last_
     return text;
 }
 
-static uint64_t value_of(const uint8_t *bytes, size_t n) {
-    uint64_t v = 0;
-    memcpy(&v, bytes, n);
-    return v;
-}
-
-static char *value_text(uint64_t v, unsigned bytes, bool is_f32) {
-    return is_f32 ? must_format("0x%08x %.9g", (unsigned)v, (double)bits_float((uint32_t)v))
-                  : must_format("0x%0*" PRIx64, (int)bytes * 2, v);
-}
-
 /* A contract of the same formats whose bits the kernel has in every cell; NULL when there is none. */
 static const struct contract *other_contract(const struct evidence *e, size_t buffer) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
@@ -120,9 +109,9 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
     f->has_values = true;
     f->value_bytes = b->cell_bytes < 8 ? (unsigned)b->cell_bytes : 8;
     f->value_is_float = b->is_f32;
-    f->want = value_of(m.want + first * m.cell_bytes, f->value_bytes);
-    f->got = value_of(m.got + first * m.cell_bytes, f->value_bytes);
-    char *want = value_text(f->want, f->value_bytes, b->is_f32), *got = value_text(f->got, f->value_bytes, b->is_f32);
+    f->want = cell_value(m.want + first * m.cell_bytes, f->value_bytes);
+    f->got = cell_value(m.got + first * m.cell_bytes, f->value_bytes);
+    char *want = cell_text(f->want, f->value_bytes, b->is_f32), *got = cell_text(f->got, f->value_bytes, b->is_f32);
     char *cell = w->axis[1] != NULL
                      ? must_format("%s %" PRId64 ", %s %" PRId64, w->axis[0], w->cell[0], w->axis[1], w->cell[1])
                      : must_format("%s %" PRId64, w->axis[0], w->cell[0]);
@@ -168,7 +157,7 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
 static bool all_nan(const struct evidence *e, size_t buffer) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
     for (size_t i = 0; b->is_f32 && i < b->bytes; i += 4) {
-        if (!is_nan((uint32_t)value_of(e->expected[buffer] + i, 4))) {
+        if (!is_nan((uint32_t)cell_value(e->expected[buffer] + i, 4))) {
             return false;
         }
     }
@@ -197,8 +186,8 @@ static void describe_dispute(const struct evidence *e, size_t buffer, struct fin
     struct finding *f = findings_add(out, "parity", VERDICT_INPUT);
     struct where *w = &f->where;
     where_cell(w, e, buffer, first);
-    char *says = value_text(value_of(contract + first * n, n), (unsigned)n, b->is_f32);
-    char *recorded = value_text(value_of(file + first * n, n), (unsigned)n, b->is_f32);
+    char *says = cell_text(cell_value(contract + first * n, n), (unsigned)n, b->is_f32);
+    char *recorded = cell_text(cell_value(file + first * n, n), (unsigned)n, b->is_f32);
     char *cell = w->axis[1] != NULL
                      ? must_format("%s %" PRId64 ", %s %" PRId64, w->axis[0], w->cell[0], w->axis[1], w->cell[1])
                      : must_format("%s %" PRId64, w->axis[0], w->cell[0]);

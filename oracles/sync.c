@@ -2,6 +2,7 @@
  * a lane that is not there. */
 #include "../ref/checked.h"
 #include "oracle.h"
+#include <stdlib.h>
 
 static const char *const texts[EVENT_KINDS] = {
     [EVENT_DIVERGENT_BARRIER] = "barrier reached by a part of a warp's live lanes",
@@ -19,15 +20,25 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         }
         if (texts[v->kind] != NULL) {
             found = true;
-            finding_of_event(
+            struct finding *f = finding_of_event(
                 out, "sync", VERDICT_HAZARD, e, i, must_strdup(texts[v->kind]),
                 v->kind == EVENT_ABSENT_LANE
                     ? "a member mask or width that is wider than the lanes that are there, an early return, "
                       "or a partial last warp"
                     : "a barrier or warp-wide instruction inside a branch that not all threads take");
+            if (v->other.present) {
+                struct where use = {.cell = {-1, -1}};
+                where_site(&use, e->trace, v->other.instruction);
+                finding_line(f, "used", "%s  %s", where_text(&use), use.instruction ? use.instruction : "");
+                free(use.file);
+                free(use.inlined_file);
+                free(use.instruction);
+            }
         }
     }
-    return found ? RULING_FOUND : RULING_CLEAN;
+    return found                                           ? RULING_FOUND
+           : e->launch->options.unwatched & WATCH_SYNC ? RULING_NOT_JUDGED
+                                                           : RULING_CLEAN;
 }
 
 const struct oracle oracle_sync = {

@@ -5,6 +5,12 @@
 #include "../gpu/bind.h"
 #include "outcome.h"
 
+enum trial_schedules {
+    SCHEDULES_OPEN, /* in order; and all, where the watches leave open whether the order matters */
+    SCHEDULES_ONE,  /* that of the options */
+    SCHEDULES_ALL,  /* in order, reversed, random:1 */
+};
+
 struct trial {
     const char *id;
     const struct spec *spec;
@@ -16,6 +22,7 @@ struct trial {
     uint64_t seed;                   /* of `fill: random` */
     int threads;                     /* CPU threads of the launch */
     struct launch_options options;   /* watches, schedule, architecture */
+    enum trial_schedules schedules;
 };
 
 /* Runs and judges. Whatever cannot be done (a file, an unknown instruction, memory) becomes a finding INPUT of the

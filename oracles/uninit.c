@@ -30,6 +30,19 @@ static const char *suspects_of(const struct event *v) {
     }
 }
 
+/* A race of this very instruction: in this order the read came before the first store of the bytes. That is one fault,
+ * and oracle hazard names it. */
+static bool is_race(const struct evidence *e, const struct event *v) {
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *r = &e->trace->events[i];
+        if (r->kind == EVENT_RACE && r->space == v->space && r->plane == v->plane && r->buffer == v->buffer &&
+            (r->instruction == v->instruction || (r->other.present && r->other.instruction == v->instruction))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     if (e->launch->options.unwatched & WATCH_UNINIT) {
         return RULING_NOT_JUDGED;
@@ -37,7 +50,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
-        if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i)) {
+        if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i) || is_race(e, v)) {
             continue;
         }
         struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));

@@ -88,6 +88,11 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
             json_add_string(d, rulings, oracles[i]->name, ruling_name(o->rulings[i]));
         }
         json_add(d, m, "oracles", rulings);
+        struct fy_node *schedules = fy_node_create_sequence(d);
+        for (size_t i = 0; i < o->schedule_count; ++i) {
+            fy_node_sequence_append(schedules, json_string(d, o->schedules[i]));
+        }
+        json_add(d, m, "schedules", schedules);
         json_add_string(d, m, "digest", o->digest);
         json_add(d, m, "warp_instructions", json_number(d, "%" PRIu64, o->warp_instructions));
         json_add(d, m, "macs", json_number(d, "%" PRIu64, o->macs));
@@ -112,6 +117,13 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
         json_add(d, m, "prints", prints);
     }
     json_add(d, m, "findings", list);
+    if (o->findings.note_count > 0) {
+        struct fy_node *notes = fy_node_create_sequence(d);
+        for (size_t i = 0; i < o->findings.note_count; ++i) {
+            fy_node_sequence_append(notes, json_string(d, o->findings.notes[i]));
+        }
+        json_add(d, m, "notes", notes);
+    }
     if (o->findings.count > 0) {
         json_add_string(d, m, "rerun", o->rerun);
     }

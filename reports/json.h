@@ -1,7 +1,7 @@
 /* JSON lines, one record a case: {"case", "kernel", "verdict", "oracles": {name: "clean" | "found" | "not judged"},
- * "digest", "warp_instructions", "macs", "audit", "findings": [...]}, then one last record {"summary": ...} with the
- * counts and all that depends on the clock or the machine. Two runs of the same cases differ in that last line alone.
- */
+ * "schedules": [those that were run; digest and counts are the first one's], "digest", "warp_instructions", "macs",
+ * "audit", "findings": [...]}, then one last record {"summary": ...} with the counts and all that depends on the clock
+ * or the machine. Two runs of the same cases differ in that last line alone. */
 #ifndef REPORTS_JSON_H
 #define REPORTS_JSON_H
 

@@ -101,6 +101,12 @@ void terminal_prints(FILE *out, const struct outcome *o) {
     }
 }
 
+void terminal_notes(FILE *out, const struct outcome *o) {
+    for (size_t i = 0; i < o->findings.note_count && i < FINDINGS_SHOWN; ++i) {
+        print_line(out, "note", o->findings.notes[i]);
+    }
+}
+
 void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count) {
     fprintf(out, "%s %s\n", verdict_name(outcome_verdict(o)), o->id);
     /* worst verdict first; within one the order of the oracles */
@@ -129,6 +135,7 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
         fprintf(out, "  %-7s %zu more findings (--json has all)\n", "more", shown - FINDINGS_SHOWN);
     }
     terminal_prints(out, o);
+    terminal_notes(out, o);
     print_also(out, o, all, count);
     char *open = audit_summary(o->audit);
     if (open != NULL) {

@@ -12,6 +12,8 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
 
 /* What printf wrote, its first lines, each with its block, warp and lane. Nothing when it wrote nothing. */
 void terminal_prints(FILE *out, const struct outcome *o);
+/* What the judges found worth a word and no fault, a line each. */
+void terminal_notes(FILE *out, const struct outcome *o);
 
 /* One row a kernel, one column a data class: passed of run. Skips with their reason below it. */
 void terminal_table(FILE *out, const struct outcome *all, size_t count);

@@ -330,13 +330,12 @@ Test(machine, refuses_what_it_does_not_know) {
         {"ld.global.weird.u32 %r1, [%rd1];", {"`ld.global.weird.u32", "modifier .weird"}},
         {"ex2.approx.f32 %f1, %f2;", {"`ex2.approx.f32", "approximate"}},
         {"div.full.f32 %f1, %f2, %f3;", {"`div.full.f32", "approximate"}},
-        {"atom.global.add.u32 %r1, [%rd1], %r2;", {"`atom.global.add.u32"}},
-        {"cp.async.cg.shared.global [%r1], [%rd1], 16;", {"`cp.async.cg.shared.global"}},
-        {"mov.u32 %r1, %clock;", {"`mov.u32 %r1, %clock`", "%clock"}},
+        {"atom.global.add.s64 %rd1, [%rd2], %rd3;", {"`atom.global.add.s64"}},
+        {"mov.u32 %r1, %pm0;", {"`mov.u32 %r1, %pm0`", "%pm0"}},
         {"add.u32 %r1, %rd2, %r3;", {"`add.u32", "width"}},
-        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
-         "{%f1,%f2,%f3,%f4};",
-         {"`mma.sync.aligned.m16n8k16"}},
+        {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+         "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0x0;",
+         {"`mma.sp.sync.aligned.m16n8k32", "sparse"}},
         {"bar.sync 16;", {"0 to 15"}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {

@@ -22,6 +22,7 @@ static struct ptx_module *run_body(const struct machine_test *like, enum buffer_
         {.name = "x", .role = BUFFER_IN, .bytes = sizeof in, .cell_bytes = 4, .data = (uint8_t *)in},
         {.name = "y", .role = role, .bytes = sizeof out, .cell_bytes = 4, .data = (uint8_t *)out}};
     struct machine_test test = *like;
+    test.unwatched |= WATCH_HAZARDS;
     test.body = text;
     test.buffers = buffers;
     test.buffer_count = 2;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_coverage, oracle_parity, oracle_truth;
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_parity,
+    oracle_truth;
 
 enum { NT = 3, OD = 34, CELLS = NT * OD };
 #define POISON 0x7fa5dead
@@ -77,7 +78,8 @@ static void clean(void) {
                                  .expected = expected,
                                  .poison = POISON,
                                  .complete = true,
-                                 .result = SIZE_MAX};
+                                 .result = SIZE_MAX,
+                                 .schedule = "in-order"};
 }
 
 /* Expects exactly one finding of that verdict whose summary or lines hold the text. */
@@ -98,9 +100,9 @@ static const struct finding *expect(const struct oracle *o, enum verdict v, cons
 
 Test(oracles, are_silent_on_clean_evidence) {
     clean();
-    const struct oracle *const judges[] = {&oracle_launch, &oracle_guard, &oracle_sync, &oracle_coverage,
-                                           &oracle_parity};
-    for (size_t i = 0; i < 5; ++i) {
+    const struct oracle *const judges[] = {&oracle_launch, &oracle_guard,    &oracle_sync,
+                                           &oracle_uninit, &oracle_coverage, &oracle_parity};
+    for (size_t i = 0; i < 6; ++i) {
         cr_assert(judges[i]->judge(&evidence, &findings) == RULING_CLEAN && findings.count == 0,
                   "%s is red on clean evidence", judges[i]->name);
     }
@@ -309,6 +311,80 @@ Test(oracles, sync_and_launch_name_each_kind) {
     plant_event(v);
     expect(&oracle_launch, VERDICT_INPUT, "budget");
     findings_free(&findings);
+}
+
+Test(oracles, uninit_names_each_kind) {
+    static const struct {
+        struct event event;
+        const char *text, *suspect, *buffer;
+    } rows[] = {
+        {{.space = SPACE_SHARED, .plane = 1, .buffer = -1, .offset = 12, .bytes = 16},
+         "16-byte load: byte 12 of plane sds was never written",
+         "not filled",
+         "sds"},
+        {{.space = SPACE_SHARED, .plane = -1, .buffer = -1, .offset = 3, .bytes = 4},
+         "4-byte load: byte 3 of shared memory was never written",
+         "not filled",
+         "shared memory"},
+        {{.space = SPACE_GLOBAL, .plane = -1, .buffer = 1, .offset = 40, .bytes = 4},
+         "4-byte load: byte 40 of buffer result was never written",
+         "inout",
+         "result"},
+        {{.space = SPACE_LOCAL, .plane = -1, .buffer = -1, .offset = 8, .bytes = 8},
+         "8-byte load: byte 8 of local memory was never written",
+         "not filled",
+         "local memory"},
+        {{.space = SPACE_REGISTER, .plane = -1, .buffer = -1, .bytes = 4, .name = "%r7"},
+         "register %r7 is used, and its value was never defined",
+         "accumulator",
+         "%r7"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        clean();
+        trace.event_count = 1;
+        events[0] = rows[i].event;
+        events[0].kind = EVENT_UNINITIALISED;
+        events[0].count = 1;
+        const struct finding *f = expect(&oracle_uninit, VERDICT_HAZARD, rows[i].text);
+        cr_expect(strstr(f->suspects, rows[i].suspect), "row %zu suspects \"%s\"", i, f->suspects);
+        cr_expect(!strcmp(f->where.buffer, rows[i].buffer) && f->where.offset == rows[i].event.offset,
+                  "row %zu names %s", i, f->where.buffer);
+        findings_free(&findings);
+        /* a race of the same instruction is the fault then */
+        trace.event_count = 2;
+        events[1] = events[0];
+        events[1].kind = EVENT_RACE;
+        cr_expect(oracle_uninit.judge(&evidence, &findings) == RULING_CLEAN, "row %zu: one fault twice", i);
+        events[1].instruction = 1;
+        cr_expect(oracle_uninit.judge(&evidence, &findings) == RULING_FOUND, "row %zu: another one's race", i);
+        findings_free(&findings);
+        l.options.unwatched = WATCH_UNINIT;
+        trace.event_count = 0;
+        cr_expect(oracle_uninit.judge(&evidence, &findings) == RULING_NOT_JUDGED, "not watched");
+    }
+}
+
+/* A watch that is off is said to be off: nothing found by it means nothing. */
+Test(oracles, say_what_is_not_watched) {
+    static const struct {
+        const struct oracle *oracle;
+        uint32_t off;
+        enum ruling ruling;
+    } rows[] = {
+        {&oracle_guard, WATCH_BOUNDS | WATCH_PLANES, RULING_CLEAN},
+        {&oracle_guard, WATCH_BOUNDS | WATCH_PLANES | WATCH_ALIGNMENT, RULING_NOT_JUDGED},
+        {&oracle_sync, WATCH_SYNC, RULING_NOT_JUDGED},
+        {&oracle_uninit, WATCH_UNINIT, RULING_NOT_JUDGED},
+        {&oracle_coverage, WATCH_STORES, RULING_NOT_JUDGED},
+        {&oracle_launch, WATCH_ALL, RULING_CLEAN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        clean();
+        l.options.unwatched = rows[i].off;
+        cr_expect(rows[i].oracle->judge(&evidence, &findings) == rows[i].ruling, "row %zu", i);
+        l.options.unwatched = 0;
+        cr_expect(rows[i].oracle->judge(&evidence, &findings) == RULING_CLEAN, "row %zu, watched", i);
+    }
 }
 
 Test(oracles, truth_names_a_contract_outside_its_bound) {

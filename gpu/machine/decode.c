@@ -109,6 +109,11 @@ bool variable_address(struct decoder *d, int variable, uint64_t *address) {
     return module_address(d->l, variable, address) || refuse(d, "an address in this state space");
 }
 
+/* A launch without clusters has those of one block. */
+static bool one_block_clusters(const struct ptx_function *f) {
+    return f->cluster[0] <= 1 && f->cluster[1] <= 1 && f->cluster[2] <= 1;
+}
+
 /* Special registers that are the same for the whole launch. */
 static bool launch_constant(const struct decoder *d, const char *name, uint32_t *value) {
     const struct launch *l = d->l;
@@ -121,6 +126,20 @@ static bool launch_constant(const struct decoder *d, const char *name, uint32_t 
         if (!strcmp(name, nctaid))
             return *value = l->grid[k], true;
     }
+    for (unsigned k = 0; k < 3 && one_block_clusters(d->f); ++k) {
+        const char nclusterid[] = {'%', 'n', 'c', 'l', 'u', 's', 't', 'e', 'r', 'i', 'd', '.', dims[k], 0};
+        const char ctaid[] = {'%', 'c', 'l', 'u', 's', 't', 'e', 'r', '_', 'c', 't', 'a', 'i', 'd', '.', dims[k], 0};
+        if (!strcmp(name, nclusterid))
+            return *value = l->grid[k], true;
+        if (!strcmp(name, ctaid))
+            return *value = 0, true;
+        if (!strncmp(name, "%cluster_nctaid.", 16) && name[16] == dims[k])
+            return *value = 1, true;
+    }
+    if (one_block_clusters(d->f) && !strcmp(name, "%cluster_ctarank"))
+        return *value = 0, true;
+    if (one_block_clusters(d->f) && !strcmp(name, "%cluster_nctarank"))
+        return *value = 1, true;
     const uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     if (!strcmp(name, "%nwarpid"))
         return *value = (uint32_t)((threads + LANES - 1) / LANES), true;
@@ -128,20 +147,58 @@ static bool launch_constant(const struct decoder *d, const char *name, uint32_t 
         return *value = LANES, true;
     if (!strcmp(name, "%dynamic_smem_size"))
         return *value = (uint32_t)l->shared_bytes, true;
+    const size_t shared = ptx_static_shared(d->m, d->f) + l->shared_bytes, whole = (shared + 127) / 128 * 128;
+    if (!strcmp(name, "%total_smem_size"))
+        return *value = (uint32_t)whole, true;
+    if (!strcmp(name, "%aggr_smem_size")) /* with what the system keeps for itself */
+        return *value = (uint32_t)whole + 1024, true;
     return false;
 }
 
+static bool is_wide_special(const char *name) {
+    return !strcmp(name, "%clock64") || !strcmp(name, "%globaltimer") || !strcmp(name, "%gridid");
+}
+
+/* Those that change while a block runs, or from launch to launch: the time is the number of steps. */
+static bool changing_register(struct decoder *d, const char *name, uint32_t *offset) {
+    static const struct {
+        const char *name;
+        int how;
+    } clocks[] = {
+        {"%clock", 0},          {"%clock_hi", CLOCK_HIGH},      {"%clock64", CLOCK_WIDE}, {"%globaltimer", CLOCK_WIDE},
+        {"%globaltimer_lo", 0}, {"%globaltimer_hi", CLOCK_HIGH}};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; ++i)
+        if (!strcmp(name, clocks[i].name)) {
+            *offset = temp(d);
+            emit(d, op_clock, BLEND_NONE, *offset, 0, 0, 0, clocks[i].how);
+            d->p->open_registers = true;
+            return true;
+        }
+    if (!strcmp(name, "%gridid") || !strcmp(name, "%smid") || !strcmp(name, "%nsmid")) {
+        *offset = constant(d, strcmp(name, "%smid") != 0, is_wide_special(name)); /* the first grid, one processor */
+        d->p->open_registers = true;
+        return true;
+    }
+    return false;
+}
+
+/* The register as it is, of 32 or 64 bits. */
 static bool special_register(struct decoder *d, const char *name, uint32_t *offset) {
     static const char *const names[SPECIALS] = {
         "%tid.x",  "%tid.y",       "%tid.z",       "%ctaid.x",     "%ctaid.y",     "%ctaid.z",    "%warpid",
         "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt"};
+    static const char *const clusters[] = {"%clusterid.x", "%clusterid.y", "%clusterid.z"};
     uint32_t value;
     if (launch_constant(d, name, &value)) {
         *offset = constant(d, value, false);
         return true;
     }
+    if (changing_register(d, name, offset))
+        return true;
     for (int i = 0; i < SPECIALS; ++i) {
-        if (strcmp(name, names[i]))
+        const bool cluster = i >= SPECIAL_CTAID_X && i <= SPECIAL_CTAID_Z && one_block_clusters(d->f) &&
+                             !strcmp(name, clusters[i - SPECIAL_CTAID_X]);
+        if (strcmp(name, names[i]) && !cluster)
             continue;
         if (!d->p->special[i]) {
             d->p->special[i] = (uint32_t)d->file_end;
@@ -155,9 +212,25 @@ static bool special_register(struct decoder *d, const char *name, uint32_t *offs
     return refuse(d, why);
 }
 
+/* Read with another width than its own, where ptxas takes it: the low 16 bits, and the low half of %gridid. */
+static bool special_source(struct decoder *d, const char *name, unsigned bits, uint32_t *offset) {
+    uint32_t own = 0;
+    const bool wide_register = is_wide_special(name);
+    if (bits > 64 || (bits == 64) > wide_register || (bits < 64 && wide_register && strcmp(name, "%gridid")))
+        return refuse(d, "a special register of another width");
+    if (!special_register(d, name, &own))
+        return false;
+    *offset = bits == (wide_register ? 64 : 32) ? own : temp(d);
+    if (bits < 64 && wide_register)
+        lane(d, OP_low32, *offset, own, 0, 0, 0);
+    if (bits == 16)
+        lane(d, OP_zext16, *offset, wide_register ? *offset : own, 0, 0, 0);
+    return true;
+}
+
 unsigned register_bits(struct decoder *d, const struct ptx_operand *o) {
     if (o->kind == PTX_OP_SPECIAL || o->kind == PTX_OP_NAME)
-        return 32;
+        return is_wide_special(o->name) ? 64 : 32;
     if (o->kind != PTX_OP_REGISTER)
         return 0;
     const unsigned bits = type_bits(d->f->registers[o->reg].type);
@@ -188,8 +261,12 @@ bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32
 }
 
 bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset) {
-    if (o->minus)
+    if (o->minus || o->negated)
         return refuse(d, "a negated operand");
+    if (o->part)
+        return refuse(d, "a part of a register");
+    if (bits == 128 && o->kind != PTX_OP_REGISTER)
+        return refuse(d, "a value of 128 bits that is no register");
     switch (o->kind) {
     case PTX_OP_REGISTER:
         if (register_bits(d, o) != bits)
@@ -239,9 +316,7 @@ bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint3
     }
     case PTX_OP_SPECIAL:
     case PTX_OP_NAME:
-        if (bits != 32)
-            return refuse(d, "a special register of another width");
-        return special_register(d, o->name, offset);
+        return special_source(d, o->name, bits, offset);
     default:
         return refuse(d, "an operand that is no value");
     }
@@ -257,6 +332,8 @@ bool destination(struct decoder *d, const struct ptx_operand *o, unsigned bits, 
         return true;
     if (o->kind != PTX_OP_REGISTER)
         return refuse(d, "a destination that is no register");
+    if (o->part)
+        return refuse(d, "a part of a register");
     if (register_bits(d, o) != bits)
         return refuse(d, "the destination's register has another width than the operation");
     *offset = d->slot[o->reg];
@@ -274,10 +351,14 @@ static bool is_pred(const struct decoder *d, int reg) {
 bool pred_source(struct decoder *d, const struct ptx_operand *o, uint32_t *pred) {
     if (o->kind == PTX_OP_INTEGER)
         *pred = o->bits ? PRED_TRUE : PRED_FALSE;
+    else if (o->kind == PTX_OP_SPECIAL && !strcmp(o->name, "%is_explicit_cluster") && !d->f->cluster[0])
+        *pred = PRED_FALSE;
     else if (o->kind == PTX_OP_REGISTER && is_pred(d, o->reg))
         *pred = d->slot[o->reg];
     else
         return refuse(d, "an operand that is no predicate");
+    if (o->part)
+        return refuse(d, "a part of a register");
     *pred |= o->negated ? GUARD_NEGATED : 0;
     return true;
 }
@@ -287,7 +368,7 @@ bool pred_destination(struct decoder *d, const struct ptx_operand *o, uint32_t *
         *pred = pred_temp(d);
         return true;
     }
-    if (o->kind != PTX_OP_REGISTER || !is_pred(d, o->reg))
+    if (o->kind != PTX_OP_REGISTER || !is_pred(d, o->reg) || o->part)
         return refuse(d, "a destination that is no predicate");
     *pred = d->slot[o->reg];
     return true;
@@ -383,7 +464,12 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_warp, opcodes_call, opcodes_scalar};
+    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,
+                                                  opcodes_warp,    opcodes_tensor, opcodes_scalar,
+                                                  opcodes_video,   opcodes_atomic, opcodes_hints,
+                                                  opcodes_call};
+    if (is_rare_integer(d))
+        return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
         for (const struct opcode *o = tables[t]; o->name; ++o)
             if (!strcmp(o->name, d->in->opcode))
@@ -424,13 +510,15 @@ void find_undefined(struct decoder *d) {
         const enum ptx_type t = d->f->registers[i].type;
         if (t == PTX_PRED || !(undefined[i] || d->read_across[i]))
             continue;
-        if (p->undefined_count == d->undefined_room) {
-            d->undefined_room = 2 * d->undefined_room + 64;
-            p->undefined = must_realloc(p->undefined, d->undefined_room, sizeof *p->undefined);
-            p->undefined_wide = must_realloc(p->undefined_wide, d->undefined_room, sizeof *p->undefined_wide);
+        for (uint32_t half = 0; half < (type_bits(t) == 128 ? 2 : 1); ++half) { /* of 128 bits: two halves */
+            if (p->undefined_count == d->undefined_room) {
+                d->undefined_room = 2 * d->undefined_room + 64;
+                p->undefined = must_realloc(p->undefined, d->undefined_room, sizeof *p->undefined);
+                p->undefined_wide = must_realloc(p->undefined_wide, d->undefined_room, sizeof *p->undefined_wide);
+            }
+            p->undefined[p->undefined_count] = d->slot[i] + 256 * half;
+            p->undefined_wide[p->undefined_count++] = type_bits(t) >= 64;
         }
-        p->undefined[p->undefined_count] = d->slot[i];
-        p->undefined_wide[p->undefined_count++] = type_bits(t) == 64;
     }
     d->c->undefined_end = (uint32_t)p->undefined_count;
     free(undefined);
@@ -460,8 +548,9 @@ void link_records(struct decoder *d, const size_t *start) {
     free(leaders), free(leader);
 }
 
-struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+static struct program *decode_entry(const struct launch *l, const struct isa *isa, bool follow, struct error *e) {
     struct program *p = must_calloc(1, sizeof *p);
+    p->follows_shuffles = follow;
     struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .p = p, .file_end = FILE_FIRST};
     d.pred_end = PRED_FIRST;
     p->module = d.m;
@@ -491,6 +580,14 @@ struct program *decode(const struct launch *l, const struct isa *isa, struct err
         return p;
     program_free(p);
     return NULL;
+}
+
+struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
+    return decode_entry(l, isa, false, e);
+}
+
+struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e) {
+    return decode_entry(l, isa, true, e);
 }
 
 void program_free(struct program *p) {

@@ -75,6 +75,12 @@ bool variable_address(struct decoder *d, int variable, uint64_t *address);
 struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t dst, uint32_t a, uint32_t b, uint32_t c,
                     int64_t imm);
 void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm);
+/* decode_memory.c: an address operand in x->space as a register (or a constant in one) and a displacement; sets
+ * x->wide_address. The number of a new access. */
+bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift);
+uint32_t add_access(struct decoder *d, const struct access *x);
+/* Takes .global, .shared ...; PTX_REG: generic. */
+bool take_space(struct decoder *d, enum ptx_space *space);
 /* Space for `count` offsets in program.wide; its index. */
 uint32_t wide(struct decoder *d, size_t count);
 /* Number of the lane operation "stem_type", or LANE_OPS. */
@@ -86,8 +92,15 @@ struct opcode {
     const char *name;
     decode_function *decode;
 };
-extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_warp[],
-    opcodes_call[]; /* end: NULL */
+extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_async[],
+    opcodes_warp[]; /* end: NULL */
+extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[], opcodes_tensor[];
+/* decode_integer.c: carries, packed and other rare integer forms, told by their modifiers. */
+bool is_rare_integer(const struct decoder *d);
+bool decode_rare_integer(struct decoder *d);
+/* decode_hints.c: takes the modifiers and operands of membar and fence. */
+bool take_fence(struct decoder *d);
+extern const struct opcode opcodes_call[];
 /* decode.c: the instruction at hand; the parts of decoding a function. start[i]: first record of instruction i. */
 bool decode_one(struct decoder *d);
 void find_undefined(struct decoder *d);

@@ -341,16 +341,6 @@ static bool decode_isspacep(struct decoder *d) {
     return true;
 }
 
-/* One launch runs at a time, so there is no grid to wait for or to let start. */
-static bool decode_griddepcontrol(struct decoder *d) {
-    if (!has(d, "wait") && !has(d, "launch_dependents"))
-        return refuse(d, NULL);
-    if (!all_taken(d) || !operand_total(d, 0, 0))
-        return false;
-    emit(d, op_nothing, BLEND_NONE, 0, 0, 0, 0, 0);
-    return true;
-}
-
 const struct opcode opcodes_call[] = {
     {"call", decode_call},
     {"ret", decode_ret},
@@ -359,6 +349,5 @@ const struct opcode opcodes_call[] = {
     {"stacksave", decode_stack},
     {"stackrestore", decode_stack},
     {"isspacep", decode_isspacep},
-    {"griddepcontrol", decode_griddepcontrol},
     {NULL, NULL},
 };

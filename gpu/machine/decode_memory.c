@@ -19,20 +19,22 @@ static void take_hints(struct decoder *d, struct access *x, bool *policy) {
         (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) | (how == 4 ? ACCESS_RELEASE : 0);
     x->nc = has(d, "nc");
     *policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint");
-    for (size_t i = 0; i < d->in->part_count; ++i)
-        if (!strncmp(d->in->parts[i], "L1::", 4) || !strncmp(d->in->parts[i], "L2::", 4))
-            d->taken |= 1u << i;
+    static const char *const levels[] = {
+        "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+        "L2::evict_normal", "L2::evict_first",     "L2::evict_last",  "L2::64B",        "L2::128B",
+        "L2::256B"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i)
+        has(d, levels[i]);
 }
 
-/* PTX_REG: generic. */
-static bool take_space(struct decoder *d, enum ptx_space *space) {
+bool take_space(struct decoder *d, enum ptx_space *space) {
     *space = PTX_REG;
     if (has(d, "global"))
         *space = PTX_GLOBAL;
     else if (has(d, "const"))
         *space = PTX_CONST;
-    else if (has(d, "shared") || has(d, "shared::cta"))
-        *space = PTX_SHARED;
+    else if (has(d, "shared") || has(d, "shared::cta") || has(d, "shared::cluster"))
+        *space = PTX_SHARED; /* a cluster of one block has no other shared memory */
     else if (has(d, "param") || has(d, "param::entry") || has(d, "param::func"))
         *space = PTX_PARAM;
     else if (has(d, "local"))
@@ -40,8 +42,7 @@ static bool take_space(struct decoder *d, enum ptx_space *space) {
     return true;
 }
 
-/* The address operand as a register (or a constant in one) and a displacement. */
-static bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
+bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
     if (o->kind != PTX_OP_ADDRESS)
         return refuse(d, "an operand that is no address");
     *shift = o->displacement;
@@ -96,6 +97,18 @@ static bool data_registers(struct decoder *d, const struct ptx_operand *o, struc
                 return refuse(d, "a vector of registers of several widths");
             x->register_bits = (uint8_t)bits;
         }
+    }
+    if (x->element_bytes == 16) { /* two registers of 64 bits, side by side */
+        if (x->register_bits != 128)
+            return refuse(d, "data of 128 bits need a register of 128 bits");
+        if (!(x->store ? source(d, o, 128, &registers[0]) : destination(d, o, 128, &registers[0])))
+            return false;
+        registers[1] = registers[0] + 256;
+        x->element_bytes = 8;
+        x->elements = 2;
+        x->register_bits = 64;
+        x->wide_registers = true;
+        return true;
     }
     if (!x->register_bits)
         x->register_bits = x->element_bytes == 8 ? 64 : x->element_bytes == 4 ? 32 : 16;
@@ -194,10 +207,14 @@ static bool decode_access(struct decoder *d) {
         x.elements = 2;
     else if (has(d, "v4"))
         x.elements = 4;
+    else if (has(d, "v8"))
+        x.elements = 8;
     const enum ptx_type t = next_type(d);
     x.element_bytes = (uint8_t)ptx_type_bytes(t);
     x.is_signed = !store && type_signed(t);
-    if (!x.element_bytes || x.element_bytes > 8 || x.element_bytes * x.elements > 16)
+    if (x.element_bytes * x.elements > 16 && x.element_bytes * x.elements <= 32)
+        return refuse(d, "256 bits at once need sm_100, and the machine runs sm_80 to sm_90");
+    if (!x.element_bytes || x.element_bytes * x.elements > 16 || x.elements == 8)
         return refuse(d, NULL);
     x.bytes = x.element_bytes * x.elements;
     if (!all_taken(d) || !operand_total(d, policy ? 3 : 2, policy ? 3 : 2))
@@ -229,10 +246,15 @@ static bool decode_access(struct decoder *d) {
     return true;
 }
 
+static const char needs_100[] = "8-bit matrices need sm_100, and the machine runs sm_80 to sm_90";
+
 static bool decode_ldmatrix(struct decoder *d) {
     static const char *const counts[] = {"x1", "x2", "x4"};
     const int count = one_of(d, counts, 3);
-    const bool shape = has(d, "sync") && has(d, "aligned") && has(d, "m8n8") && has(d, "b16"), trans = has(d, "trans");
+    const bool aligned = has(d, "sync") && has(d, "aligned");
+    if (has(d, "m16n16") || has(d, "m8n16"))
+        return refuse(d, needs_100);
+    const bool shape = aligned && has(d, "m8n8") && has(d, "b16"), trans = has(d, "trans");
     struct access x = {.elements = 1, .element_bytes = 16, .bytes = 16};
     if (!take_space(d, &x.space))
         return false;
@@ -265,6 +287,63 @@ static bool decode_ldmatrix(struct decoder *d) {
     return true;
 }
 
+/* stmatrix [a], {r..}: the inverse of ldmatrix. */
+static bool decode_stmatrix(struct decoder *d) {
+    static const char *const counts[] = {"x1", "x2", "x4"};
+    const int count = one_of(d, counts, 3);
+    const bool aligned = has(d, "sync") && has(d, "aligned");
+    if (has(d, "m16n8"))
+        return refuse(d, needs_100);
+    const bool shape = aligned && has(d, "m8n8") && has(d, "b16"), trans = has(d, "trans");
+    struct access x = {.store = true, .elements = 1, .element_bytes = 16, .bytes = 16};
+    if (!take_space(d, &x.space))
+        return false;
+    if (!shape || count < 0 || (x.space != PTX_SHARED && x.space != PTX_REG))
+        return refuse(d, NULL);
+    const unsigned matrices = 1u << count;
+    if (!all_taken(d) || !operand_total(d, 2, 2))
+        return false;
+    const struct ptx_operand *from = &d->in->operands[1];
+    const bool vector = from->kind == PTX_OP_VECTOR;
+    if ((vector ? from->element_count : 1) != matrices)
+        return refuse(d, "a vector of another length");
+    uint32_t registers[4], base;
+    int64_t shift;
+    for (unsigned i = 0; i < matrices; ++i)
+        if (!source(d, vector ? &from->elements[i] : from, 32, &registers[i]))
+            return false;
+    if (!address(d, &d->in->operands[0], &x, &base, &shift))
+        return false;
+    reads_across(d, &d->in->operands[0]);
+    reads_across(d, from);
+    const uint32_t list = wide(d, matrices);
+    memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
+    struct record *r = emit(d, op_stmatrix, BLEND_NONE, FILE_SCRATCH, base, matrices | (trans ? LDMATRIX_TRANS : 0),
+                            add_access(d, &x), shift);
+    r->wide = list;
+    r->gather = GATHER_LIVE;
+    return true;
+}
+
+static bool decode_movmatrix(struct decoder *d) {
+    static const char *const parts[] = {"sync", "aligned", "m8n8", "trans", "b16"};
+    uint32_t dst, a;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+        if (!has(d, parts[i]))
+            return refuse(d, NULL);
+    if (!all_taken(d) || !operand_total(d, 2, 2) || !destination_number(d, 0, 32, &dst) || !source_number(d, 1, 32, &a))
+        return false;
+    reads_across(d, &d->in->operands[1]);
+    emit(d, op_movmatrix, BLEND_NONE, dst, a, 0, 0, 0)->gather = GATHER_LIVE;
+    return true;
+}
+
 const struct opcode opcodes_memory[] = {
-    {"ld", decode_access}, {"ldu", decode_access}, {"st", decode_access}, {"ldmatrix", decode_ldmatrix}, {NULL, NULL},
+    {"ld", decode_access},
+    {"ldu", decode_access},
+    {"st", decode_access},
+    {"ldmatrix", decode_ldmatrix},
+    {"stmatrix", decode_stmatrix},
+    {"movmatrix", decode_movmatrix},
+    {NULL, NULL},
 };

@@ -364,10 +364,13 @@ static bool decode_bfi(struct decoder *d) {
     const struct ptx_operand *p = &d->in->operands[3], *n = &d->in->operands[4];
     uint32_t place;
     if (p->kind == PTX_OP_INTEGER && n->kind == PTX_OP_INTEGER) {
-        place = constant(d, (p->bits & 255) | (n->bits & 255) << 8, false);
+        const uint32_t at = (uint32_t)p->bits, count = (uint32_t)n->bits;
+        const uint32_t low = bits == 32 ? at & 255 : at > 255 ? 255 : at;
+        const uint32_t high = bits == 32 ? count & 255 : count > 255 ? 255 : count;
+        place = constant(d, low | high << 8, false);
     } else {
         place = temp(d);
-        lane(d, OP_field_pair, place, pos, len, 0, 0);
+        lane(d, bits == 64 ? OP_field_pair64 : OP_field_pair, place, pos, len, 0, 0);
     }
     lane(d, bits == 64 ? OP_bfi_b64 : OP_bfi_b32, dst, a, b, place, 0);
     return true;

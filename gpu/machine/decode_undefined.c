@@ -9,6 +9,10 @@
  * they count, and copy values around loops that no turn has set yet. That is the rule of Valgrind's Memcheck, lane by
  * lane.
  *
+ * What a shuffle reads of a lane that does not take part is undefined as well (PTX ISA 9.7.9.6), and so harmless where
+ * it is not used. That many kernels have shuffles, and few read absent lanes: a launch is run without following them
+ * first, and again with it when one did.
+ *
  * Moves, packing, selection, shifts by constants and bitwise logic are exact to the bit; of everything else one
  * undefined bit in a source makes the result undefined. Where nothing is watched there is no record, and no cost. */
 #include "../../ref/checked.h"
@@ -225,23 +229,26 @@ static struct record *helper(struct decoder *d, handler *run, uint32_t dst, uint
 
 void undefined_open(struct decoder *d) {
     const struct ptx_function *f = d->f;
-    if (d->l->options.unwatched & WATCH_UNINIT || !f->register_count)
+    const bool all = !(d->l->options.unwatched & WATCH_UNINIT);
+    if (!f->register_count || !(all || d->p->follows_shuffles))
         return;
-    bool *watched = flow_undefined(f);
-    size_t count = 0;
+    bool *watched = all ? flow_undefined(f) : must_calloc(f->register_count, sizeof *watched);
     for (size_t i = 0; i < f->param_count; ++i) /* parameters in registers come with a value */
         if (d->m->variables[f->params[i]].reg >= 0)
             watched[d->m->variables[f->params[i]].reg] = false;
-    for (size_t i = 0; i < f->register_count; ++i) {
-        watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
+    bool *unset = must_calloc(f->register_count, sizeof *unset);
+    for (size_t i = 0; i < f->register_count; ++i)
+        unset[i] = watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
+    for (size_t i = 0; i < f->instruction_count && d->p->follows_shuffles; ++i)
+        if (is(&f->instructions[i], "shfl") && f->instructions[i].operands[0].kind == PTX_OP_REGISTER)
+            watched[f->instructions[i].operands[0].reg] = true;
+    size_t count = 0;
+    for (size_t i = 0; i < f->register_count; ++i)
         count += watched[i];
-    }
     if (!count) {
-        free(watched);
+        free(watched), free(unset);
         return;
     }
-    bool *unset = must_calloc(f->register_count, sizeof *unset);
-    memcpy(unset, watched, f->register_count * sizeof *unset);
     spread(f, watched);
     struct undefined *u = d->undefined = must_calloc(1, sizeof *u);
     u->watched = watched;

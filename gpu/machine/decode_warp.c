@@ -32,45 +32,60 @@ static bool decode_barrier(struct decoder *d) {
         emit(d, op_warp_sync, BLEND_NONE, 0, members, 0, 0, 0)->gather = GATHER_MEMBERS_A;
         return true;
     }
+    if (has(d, "cluster"))
+        return refuse(d, "barriers of a cluster are not run");
     has(d, "cta");
-    const bool aligned = old || has(d, "aligned");
-    const bool arrive = has(d, "arrive");
-    if (!arrive && !has(d, "sync"))
+    const bool aligned = has(d, "aligned") || old;
+    const bool arrive = has(d, "arrive"), red = !arrive && has(d, "red");
+    int kind = 0;
+    if (red) {
+        static const char *const kinds[] = {"popc", "and", "or"};
+        kind = one_of(d, kinds, 3);
+        if (kind < 0 || !has(d, kind ? "pred" : "u32"))
+            return refuse(d, NULL);
+    } else if (!arrive && !has(d, "sync")) {
         return refuse(d, NULL);
-    if (!all_taken(d) || !operand_total(d, arrive ? 2 : 1, 2))
+    }
+    /* .red: result, barrier, {threads,} predicate */
+    const size_t at = red, count = d->in->operand_count - 2 * at;
+    if (!all_taken(d) || !operand_total(d, (arrive ? 2 : 1) + 2 * at, 2 + 2 * at))
         return false;
-    uint32_t id, threads = 0;
-    const struct ptx_operand *o = d->in->operands;
+    uint32_t id, threads = 0, pred = 0, dst = 0;
+    const struct ptx_operand *o = d->in->operands + at;
     if (o[0].kind == PTX_OP_INTEGER && o[0].bits > 15)
         return refuse(d, "barriers are numbered 0 to 15");
-    if (d->in->operand_count == 2 && o[1].kind == PTX_OP_INTEGER &&
-        (o[1].bits % LANES || !o[1].bits || o[1].bits > 1024))
+    if (count == 2 && o[1].kind == PTX_OP_INTEGER && (o[1].bits % LANES || !o[1].bits || o[1].bits > 1024))
         return refuse(d, "a thread count is a multiple of 32, at most 1024");
-    if (!source_number(d, 0, 32, &id) || (d->in->operand_count == 2 && !source_number(d, 1, 32, &threads)))
+    if (!source(d, &o[0], 32, &id) || (count == 2 && !source(d, &o[1], 32, &threads)))
+        return false;
+    if (red && (!pred_source(d, &o[count], &pred) ||
+                !(kind ? pred_destination(d, &d->in->operands[0], &dst) : destination_number(d, 0, 32, &dst))))
         return false;
     struct record *r =
-        emit(d, NULL, BLEND_NONE, 0, id, threads, 0, (arrive ? BARRIER_ARRIVE : 0) | (aligned ? BARRIER_ALIGNED : 0));
+        emit(d, NULL, BLEND_NONE, dst, id, threads, pred,
+             (arrive ? BARRIER_ARRIVE : 0) | (aligned ? BARRIER_ALIGNED : 0) | (red ? BARRIER_POPC << kind : 0));
     r->control = CONTROL_BARRIER;
     r->gather = GATHER_LIVE;
     return true;
 }
 
 static bool decode_fence(struct decoder *d) {
+    if (!take_fence(d))
+        return false;
     emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, 0);
     return true;
 }
 
-/* Prefetches: nothing is to be done. */
-static bool decode_nothing(struct decoder *d) {
-    emit(d, op_nothing, BLEND_NONE, 0, 0, 0, 0, 0);
-    return true;
-}
+static const char no_sync[] = "without .sync it ends with sm_60: the machine runs sm_80 and later";
 
 static bool decode_shfl(struct decoder *d) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
+    const bool sync = has(d, "sync");
     const int mode = one_of(d, modes, 4);
     uint32_t dst, s[4];
-    if (!has(d, "sync") || mode < 0 || !has(d, "b32"))
+    if (!sync)
+        return refuse(d, no_sync);
+    if (mode < 0 || !has(d, "b32"))
         return refuse(d, NULL);
     if (!all_taken(d) || !operand_total(d, 5, 5) || !destination_number(d, 0, 32, &dst))
         return false;
@@ -94,9 +109,12 @@ static bool decode_shfl(struct decoder *d) {
 
 static bool decode_vote(struct decoder *d) {
     static const char *const modes[] = {"all", "any", "uni", "ballot"};
+    const bool sync = has(d, "sync");
     const int mode = one_of(d, modes, 4);
     uint32_t dst, pred, members;
-    if (!has(d, "sync") || mode < 0 || !has(d, mode == 3 ? "b32" : "pred"))
+    if (!sync)
+        return refuse(d, no_sync);
+    if (mode < 0 || !has(d, mode == 3 ? "b32" : "pred"))
         return refuse(d, NULL);
     if (!all_taken(d) || !operand_total(d, 3, 3) || !pred_source(d, &d->in->operands[1], &pred) ||
         !source_number(d, 2, 32, &members))
@@ -104,6 +122,21 @@ static bool decode_vote(struct decoder *d) {
     if (mode == 3 ? !destination_number(d, 0, 32, &dst) : !pred_destination(d, &d->in->operands[0], &dst))
         return false;
     emit(d, mode == 3 ? op_ballot : op_vote, BLEND_NONE, dst, pred, members, 0, mode)->gather = GATHER_MEMBERS_B;
+    return true;
+}
+
+/* elect.sync d|p, members: p holds in one lane, whose number is d. */
+static bool decode_elect(struct decoder *d) {
+    uint32_t dst, members;
+    if (!has(d, "sync"))
+        return refuse(d, NULL);
+    if (!all_taken(d) || !operand_total(d, 2, 2) || !destination_number(d, 0, 32, &dst) ||
+        !source_number(d, 1, 32, &members))
+        return false;
+    const int second = d->in->operands[0].second;
+    if (second < 0)
+        return refuse(d, "elect.sync has a predicate");
+    emit(d, op_elect, BLEND_NONE, dst, 0, members, d->slot[second], 0)->gather = GATHER_MEMBERS_B;
     return true;
 }
 
@@ -151,65 +184,10 @@ static bool decode_redux(struct decoder *d) {
     return true;
 }
 
-/* Registers of an operand of mma; those that the shape has fewer of are filled up. */
-static bool fragment(struct decoder *d, size_t operand, size_t count, size_t room, uint32_t fill, uint32_t *out) {
-    const struct ptx_operand *o = &d->in->operands[operand];
-    const bool vector = o->kind == PTX_OP_VECTOR;
-    if ((vector ? o->element_count : 1) != count)
-        return refuse(d, "a fragment of another length");
-    for (size_t i = 0; i < room; ++i) {
-        const struct ptx_operand *one = vector && i < count ? &o->elements[i] : o;
-        out[i] = fill;
-        if (i < count && !(operand ? source(d, one, 32, &out[i]) : destination(d, one, 32, &out[i])))
-            return false;
-    }
-    if (operand)
-        reads_across(d, o);
-    return true;
-}
-
-static bool decode_mma(struct decoder *d) {
-    static const char *const shapes[] = {"m16n8k32", "m16n8k16", "m8n8k16"};
-    static const struct {
-        uint8_t a, b, c;
-        uint32_t macs;
-    } sizes[] = {{4, 2, 4, 16 * 8 * 32}, {2, 1, 4, 16 * 8 * 16}, {1, 1, 2, 8 * 8 * 16}};
-    const bool layout = has(d, "sync") && has(d, "aligned") && has(d, "row") && has(d, "col");
-    const int shape = one_of(d, shapes, 3);
-    const bool clamp = has(d, "satfinite");
-    enum ptx_type t[4];
-    for (int i = 0; i < 4; ++i)
-        t[i] = next_type(d);
-    if (!layout || shape < 0 || t[0] != PTX_S32 || t[3] != PTX_S32 || (t[1] != PTX_S8 && t[1] != PTX_U8) ||
-        (t[2] != PTX_S8 && t[2] != PTX_U8))
-        return refuse(d, NULL);
-    if (!all_taken(d) || !operand_total(d, 4, 4))
-        return false;
-    uint32_t registers[14];
-    const uint32_t zero = constant(d, 0, false);
-    if (!fragment(d, 0, sizes[shape].c, 4, FILE_SCRATCH, registers) ||
-        !fragment(d, 1, sizes[shape].a, 4, zero, registers + 4) ||
-        !fragment(d, 2, sizes[shape].b, 2, zero, registers + 8) ||
-        !fragment(d, 3, sizes[shape].c, 4, zero, registers + 10))
-        return false;
-    const uint32_t list = wide(d, 14);
-    memcpy(d->p->wide + list, registers, sizeof registers);
-    struct record *r = emit(d, d->isa->mma, BLEND_NONE, 0, 0, 0, 0,
-                            sizes[shape].macs | (t[1] == PTX_U8 ? MMA_A_UNSIGNED : 0) |
-                                (t[2] == PTX_U8 ? MMA_B_UNSIGNED : 0) | (clamp ? MMA_SATFINITE : 0));
-    r->wide = list;
-    r->gather = GATHER_LIVE;
-    return true;
-}
-
 const struct opcode opcodes_warp[] = {
-    {"bra", decode_bra},
-    {"exit", decode_exit},         {"trap", decode_exit},
-    {"bar", decode_barrier},       {"barrier", decode_barrier},
-    {"membar", decode_fence},      {"fence", decode_fence},
-    {"prefetch", decode_nothing},  {"prefetchu", decode_nothing},
-    {"nanosleep", decode_nothing}, {"shfl", decode_shfl},
-    {"vote", decode_vote},         {"activemask", decode_activemask},
-    {"match", decode_match},       {"redux", decode_redux},
-    {"mma", decode_mma},           {NULL, NULL},
+    {"bra", decode_bra},      {"exit", decode_exit},
+    {"trap", decode_exit},    {"bar", decode_barrier}, {"barrier", decode_barrier},
+    {"membar", decode_fence}, {"fence", decode_fence}, {"shfl", decode_shfl},
+    {"vote", decode_vote},    {"elect", decode_elect}, {"activemask", decode_activemask},
+    {"match", decode_match},  {"redux", decode_redux}, {NULL, NULL},
 };

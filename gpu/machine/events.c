@@ -88,5 +88,5 @@ void event_at(struct warp *w, const struct record *r, unsigned lane, struct even
     v.lane = lane;
     v.instruction = r->site;
     v.count = 1;
-    events_add(&b->events, &v, b->number, b->event_order++);
+    events_add(&b->events, &v, b->place, b->event_order++);
 }

@@ -6,12 +6,12 @@
  * lanes (a barrier, ldmatrix, mma, a .sync operation) makes its group wait until they have come or have exited, as
  * hardware does; only when all groups wait and none can go on does the lowest go without the others, and the handler
  * makes an event of it. Lanes in a function are one group with others there only when they came by the same calls
- * (struct frame), and what is called comes before what follows the call. A group that spins gives way after TURN steps, to other groups and other warps.
+ * (struct frame), and what is called comes before what follows the call. A group that spins gives way at the end of its slice, to other groups and other warps. Other
+ * schedules (schedule.h) run the highest group first, or any, and give way anywhere.
  * Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
+#include "schedule.h"
 #include "watch.h"
 #include <string.h>
-
-enum { TURN = 1 << 16 };
 
 void warp_start(struct warp *w, uint32_t lanes) {
     w->existing = w->live = w->mask = lanes;
@@ -21,7 +21,8 @@ void warp_start(struct warp *w, uint32_t lanes) {
     w->pinned = w->forced = false;
     w->syncs = 0;
     memset(w->clock, 0, sizeof w->clock);
-    w->slice = TURN;
+    memset(w->absent, 0, sizeof w->absent);
+    w->slice = 0;
     w->state = lanes ? WARP_READY : WARP_DONE;
 }
 
@@ -87,14 +88,31 @@ static bool is_before(const struct group *a, const struct group *b) {
     return frame_order(a->frame, a->pc, b->frame, b->pc) < 0;
 }
 
-/* Of the groups that do not wait: the lowest, or (oldest) the one that has not run for longest. UINT32_MAX: none. */
+static unsigned pick_any(const struct warp *w) {
+    unsigned ready = 0;
+    for (unsigned i = 0; i < w->other_count; ++i)
+        ready += !w->others[i].waiting;
+    if (!ready)
+        return UINT32_MAX;
+    for (unsigned i = 0, left = draw_below(w->block, ready);; ++i)
+        if (!w->others[i].waiting && left-- == 0)
+            return i;
+}
+
+/* Of the groups that do not wait: the lowest (SCHEDULE_REVERSED: the highest, _RANDOM: any), or (oldest) the one that
+ * has not run for longest. UINT32_MAX: none. */
 static unsigned pick(const struct warp *w, bool oldest) {
+    const enum schedule_order order = order_of(w->block);
+    const uint32_t turn = order == SCHEDULE_REVERSED ? UINT32_MAX : 0; /* turns the order of places */
     unsigned best = UINT32_MAX;
+    if (order == SCHEDULE_RANDOM)
+        return pick_any(w);
     for (unsigned i = 0; i < w->other_count; ++i) {
         const struct group *g = &w->others[i];
         if (g->waiting)
             continue;
-        if (best == UINT32_MAX || (oldest ? g->since < w->others[best].since : is_before(g, &w->others[best])))
+        if (best == UINT32_MAX ||
+            (oldest ? g->since < w->others[best].since : is_before(g, &w->others[best]) != (turn != 0)))
             best = i;
     }
     return best;
@@ -370,7 +388,7 @@ static void branch_indexed(struct warp *w, const struct record *r) {
 /* A branch: the place where loops are bounded and turns are taken. False: the warp stops here for now. */
 static bool take_branch(struct warp *w, const struct record *r) {
     struct block *b = w->block;
-    if (atomic_load_explicit(&b->machine->stop_after, memory_order_relaxed) < b->number) {
+    if (atomic_load_explicit(&b->machine->stop_after, memory_order_relaxed) < b->place) {
         b->stopped = true; /* this block's results are not wanted any more */
         return false;
     }
@@ -382,7 +400,7 @@ static bool take_branch(struct warp *w, const struct record *r) {
         return false;
     if (b->steps < w->slice)
         return true;
-    w->slice = b->steps + TURN;
+    w->slice = b->steps + slice_of(b);
     if (w->other_count)
         choose(w, true);
     return false;
@@ -428,15 +446,27 @@ static void take_return(struct warp *w, const struct record *r) {
     w->mask = mask;
 }
 
+/* Where the run that the warp is in ends, or before it the instruction at which its slice is over. */
+static uint32_t end_of_slice(const struct warp *w) {
+    const struct program *p = w->block->machine->program;
+    const uint32_t end = p->run_end[w->pc];
+    const uint64_t left = w->slice > w->block->steps ? w->slice - w->block->steps : 1;
+    uint32_t at = w->pc;
+    while (at < end && (p->weight[at] - p->weight[w->pc] < left || !p->records[at].weight))
+        ++at;
+    return at;
+}
+
 void warp_run(struct warp *w) {
     struct block *b = w->block;
     const struct machine *m = b->machine;
     const struct program *p = m->program;
-    w->slice = b->steps + TURN;
+    const enum schedule_order order = order_of(b);
+    w->slice = b->steps + slice_of(b);
     while (w->state == WARP_READY) {
         if ((w->other_count || !w->mask) && !choose(w, false))
             return;
-        const uint32_t end = p->run_end[w->pc];
+        const uint32_t end = order == SCHEDULE_RANDOM ? end_of_slice(w) : p->run_end[w->pc];
         if (w->other_count) {
             if (!run_apart(w, end) || w->pc < end)
                 continue;
@@ -446,8 +476,11 @@ void warp_run(struct warp *w) {
             w->pc = end;
         }
         const struct record *r = &p->records[end];
-        if (r->control == CONTROL_NONE || must_wait(w, r))
-            continue; /* a leader, or other lanes must come first */
+        if (r->control == CONTROL_NONE || must_wait(w, r)) { /* a leader, or other lanes must come first */
+            if (order == SCHEDULE_RANDOM && b->steps >= w->slice)
+                return; /* or another warp's turn has come */
+            continue;
+        }
         b->steps += r->weight;
         if (b->steps > m->budget) {
             stop(w, r, EVENT_STEP_BUDGET, w->mask);

@@ -97,6 +97,10 @@ bool flow_writes(const struct ptx_instruction *in, size_t operand) {
                                        "cp", "stmatrix", "nanosleep", "stackrestore", "barrier"};
     if (is(in, "call")) /* its results, when a target follows them */
         return operand == 0 && in->operand_count > 1 && in->operands[0].kind == PTX_OP_LIST;
+    if (operand == 0 && (is(in, "bar") || is(in, "barrier")))
+        for (size_t i = 0; i < in->part_count; ++i)
+            if (!strcmp(in->parts[i], "red"))
+                return true;
     for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
         if (is(in, none[i]))
             return false;

@@ -209,7 +209,7 @@ static void begin(struct block *b) {
     }
 }
 
-/* Lanes of one instruction come one by one: they are one entry, in ascending order. */
+/* Lanes of one instruction come one by one: they are one entry. */
 void hazard_copy(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes, bool issued) {
     struct hazards *h = w->block->hazards;
     const enum entry_kind kind = issued ? ENTRY_ISSUE : ENTRY_WAIT;
@@ -219,7 +219,7 @@ void hazard_copy(struct warp *w, const struct record *r, unsigned lane, uint32_t
         begin(w->block);
     h->written = true;
     struct entry *e = h->count ? &h->log[h->count - 1] : NULL;
-    if (!e || e->kind != kind || e->r != r || e->warp != w->number || e->bytes != bytes || e->mask >> lane) {
+    if (!e || e->kind != kind || e->r != r || e->warp != w->number || e->bytes != bytes || e->mask >> lane & 1) {
         e = append(w, kind, r, 0);
         e->bytes = (uint8_t)bytes;
         e->flags = RACE_STORE;

@@ -77,8 +77,9 @@ void hazard_replay(struct block *b, bool all);
 /* Brings the copies in flight up to the end of the log. */
 void hazard_land(struct hazards *h);
 
-/* hazard_global.c: one lane's access of a writable region, under its lock; value: of a store, else NULL. */
-void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+/* hazard_global.c: one lane's access of bytes of a writable region, under its lock; value: of a store, else NULL. r is
+ * one of the program's records. */
+void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
                    const uint8_t *value);
 /* A block of the exact pass begins, and ends. */
 void hazard_global_start(struct block *b);

@@ -2,10 +2,11 @@
  * orders.
  *
  * Every word of a region that the launch may write keeps, cheaply, who came by: the lowest and the highest block, the
- * thread if it was only one, loads and stores, weak and strong. That is enough to clear nearly every word: it was only
- * stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one block after
- * the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the accesses are the
- * same.
+ * thread if it was only one, loads and stores, weak and strong. Where stores are counted (coverage) and nothing is
+ * strong, that of the stores is known already and only loads are noted. That is enough to clear nearly every word: it
+ * was only stored, or only loaded, or by one thread alone. A launch that leaves suspect words is run once more, one
+ * block after the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the
+ * accesses are the same.
  *
  * Two weak stores of an output are coverage's to judge (cell_history), not ours; ours are a store and a load, weak and
  * strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module, which
@@ -16,10 +17,11 @@
 #include <string.h>
 
 enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16 };
+/* Atomics that only add up, as access.reduced says, are in traffic.reduced instead. */
 enum { SEEN_LOADS = SEEN_LOAD | SEEN_NC | SEEN_STRONG_LOAD, SEEN_STORES = SEEN_STORE | SEEN_STRONG_STORE };
 #define MANY_THREADS UINT16_MAX
 
-static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned seen) {
+static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned seen, unsigned reduced) {
     if (!t->low) {
         t->low = t->high = block;
         t->thread = thread;
@@ -30,9 +32,12 @@ static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned se
         t->high = block > t->high ? block : t->high;
     }
     t->seen |= (uint8_t)seen;
+    t->reduced |= (uint16_t)reduced;
 }
 
 static unsigned seen_of(const struct access *x, bool store) {
+    if (x->reduced)
+        return 0;
     if (!x->strong)
         return store ? SEEN_STORE : x->nc ? SEEN_NC : SEEN_LOAD;
     return (x->order & ACCESS_LOAD ? SEEN_STRONG_LOAD : 0) | (x->order & ACCESS_STORE ? SEEN_STRONG_STORE : 0);
@@ -45,7 +50,7 @@ static void block_place(const struct machine *m, uint64_t block, uint32_t id[3])
     id[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
-static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t size,
                   const uint8_t *value) {
     static const enum event_kind kinds[RACE_KINDS] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
     struct block *b = w->block;
@@ -56,20 +61,21 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .block = (uint32_t)b->number,
                             .index = ++m->global_places,
                             .warp = (uint8_t)w->number,
-                            .width = x->bytes};
-    me.flags =
-        (uint8_t)((value ? RACE_STORE | RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) | (x->nc ? RACE_NC : 0));
+                            .width = (uint8_t)size};
+    const bool store = value || (x->strong && x->order & ACCESS_STORE);
+    me.flags = (uint8_t)((store ? RACE_STORE : 0) | (value ? RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) |
+                         (x->nc ? RACE_NC : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};
-    for (size_t word = offset / 4; word <= (offset + x->bytes - 1) / 4; ++word) {
+    for (size_t word = offset / 4; word <= (offset + size - 1) / 4; ++word) {
         unsigned bytes = 0;
         uint8_t part[4] = {0};
         bool before[RACE_KINDS];
         if (!g->suspects[word])
             continue;
         for (unsigned i = 0; i < 4; ++i)
-            if (4 * word + i >= offset && 4 * word + i < offset + x->bytes) {
+            if (4 * word + i >= offset && 4 * word + i < offset + size) {
                 bytes |= 1u << i;
                 part[i] = value ? value[4 * word + i - offset] : 0;
             }
@@ -87,12 +93,12 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
             continue;
         struct event v = {.kind = kinds[k],
                           .space = SPACE_GLOBAL,
-                          .store = value,
+                          .store = store,
                           .buffer = g->buffer,
                           .plane = -1,
                           .other_plane = -1,
                           .offset = (int64_t)where[k],
-                          .bytes = x->bytes,
+                          .bytes = size,
                           .other = {.present = true,
                                     .store = f->store,
                                     .warp = f->warp,
@@ -104,52 +110,71 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
     }
 }
 
-void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
                    const uint8_t *value) {
     struct machine *m = w->block->machine;
     const struct access *x = &m->program->accesses[r->c];
     const unsigned seen = seen_of(x, value);
-    const uint32_t block = (uint32_t)w->block->number + 1;
+    const uint32_t block = (uint32_t)w->block->place + 1; /* as in the cells */
     const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
-    for (size_t k = offset / 4; k <= (offset + x->bytes - 1) / 4; ++k)
-        note(&g->traffic[k], block, thread, seen);
+    if (!atomic_load_explicit(&g->met, memory_order_relaxed))
+        atomic_store_explicit(&g->met, true, memory_order_relaxed);
+    for (size_t k = offset / 4; k <= (offset + bytes - 1) / 4; ++k)
+        note(&g->traffic[k], block, thread, seen, x->reduced);
     if (x->strong)
         leave_open(m, OPEN_STRONG);
     if (!m->exact)
         return;
     if (g->suspects)
-        judge(w, r, lane, g, offset, value);
+        judge(w, r, lane, g, offset, bytes, value);
     if (x->strong)
         race_strong(m->global, w->number, ++m->global_places, x->order);
+}
+
+/* What the stores of word k add to its traffic where coverage keeps them. */
+static struct traffic whole_traffic(const struct region *g, size_t k) {
+    struct traffic t = g->traffic[k];
+    if (g->notes_stores || !(t.seen || t.reduced))
+        return t;
+    for (size_t i = 4 * k; i < 4 * k + 4 && i < g->bytes; ++i) {
+        const struct cell_history *h = &g->coverage->cells[i / g->cell_bytes];
+        if (!(g->coverage->stores[i] & 127))
+            continue;
+        note(&t, (uint32_t)h->first.block, h->several ? MANY_THREADS : (uint16_t)(h->first.thread + 1), SEEN_STORE, 0);
+        note(&t, (uint32_t)h->last.block, h->several ? MANY_THREADS : (uint16_t)(h->last.thread + 1), SEEN_STORE, 0);
+    }
+    return t;
 }
 
 bool hazard_blocks_met(const struct machine *m) {
     for (size_t i = 0; i < m->region_count; ++i) {
         const struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
-            const struct traffic *t = &g->traffic[k];
-            if (t->seen & SEEN_LOADS && t->seen & SEEN_STORES && t->low != t->high)
+        for (size_t k = 0; atomic_load(&g->met) && k <= g->bytes / 4; ++k) {
+            const struct traffic t = whole_traffic(g, k);
+            const bool mixed = t.reduced && (t.seen || t.reduced & (t.reduced - 1));
+            if (t.low != t.high && (mixed || (t.seen & SEEN_LOADS && t.seen & SEEN_STORES)))
                 return true;
         }
     }
     return false;
 }
 
-static bool is_suspect(const struct region *g, const struct traffic *t) {
-    if (t->seen & SEEN_NC && t->seen & SEEN_STORES)
+static bool is_suspect(const struct region *g, size_t k) {
+    const struct traffic t = whole_traffic(g, k);
+    if (t.seen & SEEN_NC && (t.seen & SEEN_STORES || t.reduced))
         return true;
-    if (t->low == t->high && t->thread != MANY_THREADS)
+    if (t.low == t.high && t.thread != MANY_THREADS)
         return false;
-    return (t->seen & SEEN_LOAD && t->seen & SEEN_STORES) ||
-           (t->seen & SEEN_STORE && (t->seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || !g->coverage));
+    return (t.seen & SEEN_LOAD && (t.seen & SEEN_STORES || t.reduced)) ||
+           (t.seen & SEEN_STORE && (t.seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || t.reduced || !g->coverage));
 }
 
 bool hazard_suspects(struct machine *m, struct error *e) {
     bool any = false;
     for (size_t i = 0; i < m->region_count; ++i) {
         struct region *g = &m->regions[i];
-        for (size_t k = 0; g->traffic && k <= g->bytes / 4; ++k) {
-            if (!is_suspect(g, &g->traffic[k]))
+        for (size_t k = 0; atomic_load(&g->met) && k <= g->bytes / 4; ++k) {
+            if (!is_suspect(g, k))
                 continue;
             any = true;
             if (!g->suspects) {

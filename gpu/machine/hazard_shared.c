@@ -20,24 +20,43 @@ static inline uint32_t bits_of(uint32_t at, unsigned bytes) {
     return ((1u << bytes) - 1) << (at & 7);
 }
 
-static bool mark_stores(struct hazards *h, const uint32_t at[LANES], uint32_t mask, unsigned bytes) {
-    uint32_t any = 0;
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const uint32_t where = at[__builtin_ctz(left)], bits = bits_of(where, bytes);
-        const uint32_t before = bits_at(h->stored, where), twice = before & bits, after = before | bits;
-        memcpy(h->stored + (where >> 3), &after, sizeof after);
-        if (twice) {
-            any |= twice;
-            set_bits(h->contested, where, twice);
+/* All lanes, one after the other in memory from a multiple of 8 bytes on: what most stores and loads of tiles are. */
+static bool is_run(const uint32_t at[LANES], uint32_t mask, unsigned bytes) {
+    uint32_t off = at[0] & 7;
+    for (uint32_t i = 0; i < LANES; ++i)
+        off |= at[i] - at[0] - i * bytes;
+    return mask == ALL_LANES && !off && bytes >= 2;
+}
+
+/* 32 lanes of `bytes` are 4 * bytes bytes of the maps. store: they are set, and what was set before is contested; else
+ * what is set is. */
+static bool mark_run(struct hazards *h, uint32_t at, unsigned bytes, bool store) {
+    uint64_t any = 0, word;
+    for (unsigned i = 0; i < 4 * bytes; i += 8) {
+        uint8_t *stored = h->stored + at / 8 + i, *contested = h->contested + at / 8 + i;
+        memcpy(&word, stored, sizeof word);
+        if (word) {
+            uint64_t before;
+            any |= word;
+            memcpy(&before, contested, sizeof before);
+            before |= word;
+            memcpy(contested, &before, sizeof before);
         }
+        if (store)
+            memset(stored, 0xff, sizeof word);
     }
     return any;
 }
 
-static bool mark_loads(struct hazards *h, const uint32_t at[LANES], uint32_t mask, unsigned bytes) {
+static bool mark(struct hazards *h, const uint32_t at[LANES], uint32_t mask, unsigned bytes, bool store) {
     uint32_t any = 0;
+    if (is_run(at, mask, bytes))
+        return mark_run(h, at[0], bytes, store);
     for (uint32_t left = mask; left; left &= left - 1) {
-        const uint32_t where = at[__builtin_ctz(left)], both = bits_at(h->stored, where) & bits_of(where, bytes);
+        const uint32_t where = at[__builtin_ctz(left)], bits = bits_of(where, bytes);
+        const uint32_t before = bits_at(h->stored, where), both = before & bits;
+        if (store)
+            set_bits(h->stored, where, bits);
         if (both) {
             any |= both;
             set_bits(h->contested, where, both);
@@ -51,16 +70,16 @@ bool hazard_contested(struct hazards *h) {
     memset(h->stored, 0, h->bit_bytes);
     memset(h->contested, 0, h->bit_bytes);
     for (size_t i = 0; i < h->flying_count; ++i)
-        any |= mark_stores(h, h->flying[i].at, h->flying[i].mask, h->flying[i].bytes);
+        any |= mark(h, h->flying[i].at, h->flying[i].mask, h->flying[i].bytes, true);
     for (uint32_t i = 0; i < h->count; ++i) {
         const struct entry *e = &h->log[i];
         if (e->kind == ENTRY_ISSUE || (e->kind == ENTRY_ACCESS && e->flags & RACE_STORE))
-            any |= mark_stores(h, e->at, e->mask, e->bytes);
+            any |= mark(h, e->at, e->mask, e->bytes, true);
     }
     for (uint32_t i = 0; i < h->count; ++i) {
         const struct entry *e = &h->log[i];
         if (e->kind == ENTRY_ACCESS && !(e->flags & RACE_STORE))
-            any |= mark_loads(h, e->at, e->mask, e->bytes);
+            any |= mark(h, e->at, e->mask, e->bytes, false);
     }
     return any;
 }
@@ -73,48 +92,44 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
     const struct range *range = range_at(m, at);
     const int64_t origin = m->static_bytes ? 0 : (int64_t)m->dynamic_start;
     const int plane = range ? range->plane : -1;
-    struct event v = {.kind = kind,
-                      .space = SPACE_SHARED,
-                      .store = e->flags & RACE_STORE,
-                      .buffer = -1,
-                      .plane = plane,
-                      .other_plane = -1,
-                      .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
-                      .bytes = e->bytes,
-                      .block = {b->id[0], b->id[1], b->id[2]},
-                      .warp = e->warp,
-                      .lane = lane,
-                      .instruction = e->r->site,
-                      .other = {.present = true,
-                                .store = f->store,
-                                .block = {b->id[0], b->id[1], b->id[2]},
-                                .warp = f->warp,
-                                .lane = f->lane,
-                                .instruction = f->r->site,
-                                .bytes = f->width},
-                      .count = 1};
-    events_add(&b->events, &v, b->number, b->event_order++);
+    const struct event v = {.kind = kind,
+                            .space = SPACE_SHARED,
+                            .store = e->flags & RACE_STORE,
+                            .buffer = -1,
+                            .plane = plane,
+                            .other_plane = -1,
+                            .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
+                            .bytes = e->bytes,
+                            .other = {.present = true,
+                                      .store = f->store,
+                                      .block = {b->id[0], b->id[1], b->id[2]},
+                                      .warp = f->warp,
+                                      .lane = f->lane,
+                                      .instruction = f->r->site,
+                                      .bytes = f->width}};
+    event_at(&b->warps[e->warp], e->r, lane, v);
 }
 
+/* The bytes of a word that a lane stores, in their place. */
 static uint32_t word_value(const struct hazards *h, const struct entry *e, const struct access *x, unsigned lane,
-                           unsigned first, unsigned bytes) {
-    uint8_t word[4] = {0};
+                           uint32_t at, uint32_t word, unsigned bytes) {
+    uint8_t part[4] = {0};
     if (!e->values)
         return 0;
     const uint32_t *v = h->values + e->values - 1;
     for (unsigned i = 0; i < 4; ++i) {
         if (!(bytes >> i & 1))
             continue;
-        const unsigned at = first + i, element = at / x->element_bytes, shift = 8 * (at % x->element_bytes);
+        const uint32_t place = word + i - at, element = place / x->element_bytes;
         uint64_t value;
         if (x->wide_registers)
             memcpy(&value, v + (size_t)element * 2 * LANES + 2 * (size_t)lane, sizeof value);
         else
             value = v[(size_t)element * LANES + lane];
-        word[i] = (uint8_t)(value >> shift);
+        part[i] = (uint8_t)(value >> 8 * (place % x->element_bytes));
     }
     uint32_t value;
-    memcpy(&value, word, sizeof value);
+    memcpy(&value, part, sizeof value);
     return value;
 }
 
@@ -134,7 +149,7 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
             bytes &= 0xfu << (at - word);
         if (word + 4 > end)
             bytes &= 0xfu >> (word + 4 - end);
-        const uint32_t value = x ? word_value(h, e, x, lane, word < at ? 0 : word - at, bytes) : 0;
+        const uint32_t value = x ? word_value(h, e, x, lane, at, word, bytes) : 0;
         for (int k = 0; k < RACE_KINDS; ++k)
             before[k] = found[k].found;
         if (e->kind == ENTRY_WAIT)
@@ -146,10 +161,6 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
         for (int k = 0; k < RACE_KINDS; ++k)
             where[k] = found[k].found && !before[k] ? word + found[k].byte : where[k];
     }
-    if (!h->races)
-        found[RACE_TRUE].found = found[RACE_BENIGN].found = false;
-    if (!h->copies)
-        found[RACE_TOUCHED].found = false;
     for (int k = 0; k < RACE_KINDS; ++k)
         if (found[k].found)
             report(b, e, lane, kinds[k], where[k], &found[k]);

@@ -23,10 +23,10 @@ const struct lane_shape lane_shapes[LANE_OPS] = {
 };
 
 static const struct isa sets[] = {
-    {"base", lane_ops_base, memory_ops_base, mma_base},
+    {"base", lane_ops_base, memory_ops_base, tensor_ops_base},
 #if defined __x86_64__
-    {"avx2", lane_ops_avx2, memory_ops_avx2, mma_avx2},
-    {"avx512", lane_ops_avx512, memory_ops_avx512, mma_avx512},
+    {"avx2", lane_ops_avx2, memory_ops_avx2, tensor_ops_avx2},
+    {"avx512", lane_ops_avx512, memory_ops_avx512, tensor_ops_avx512},
 #endif
 };
 

@@ -51,11 +51,24 @@ enum memory_op {
     MEMORY_OPS,
 };
 
-/* mma: wide = d[4] a[4] b[2] c[4]; smaller shapes give the zero constant and the scratch register for what they lack.
- * imm = multiply-adds | MMA_... */
+enum tensor_op {
+    TENSOR_OP_INT8,  /* wide = d[4] a[4] b[2] c[4]; what a shape has less of: the zero constant, the scratch register */
+    TENSOR_OP_INT4,  /* the same */
+    TENSOR_OP_BITS,  /* the same */
+    TENSOR_OP_FLOAT, /* the same; f16 accumulators are d[0], d[1], c[0], c[1] */
+    TENSOR_OP_F64,   /* wide = d[4] a[8] b[4] c[4], of 64 bits */
+    TENSOR_OPS,
+};
+
+/* imm of a tensor operation = multiply-adds | MMA_... | type of A << MMA_TYPE_A ... (enum tensor_type) | number of the
+ * row of tensor_units << MMA_UNIT */
 #define MMA_A_UNSIGNED ((int64_t)1 << 32)
 #define MMA_B_UNSIGNED ((int64_t)1 << 33)
 #define MMA_SATFINITE  ((int64_t)1 << 34)
+#define MMA_AND        ((int64_t)1 << 35) /* of bits; else exclusive or */
+#define MMA_SHORT      ((int64_t)1 << 36) /* a row of A has 16 bytes: the upper half of the fragments is not there */
+#define MMA_HALF       ((int64_t)1 << 37) /* f16 accumulators */
+enum { MMA_TYPE_A = 40, MMA_TYPE_B = 44, MMA_UNIT = 48 };
 
 /* ldmatrix: wide = d[count]; imm = displacement; b = number of matrices | LDMATRIX_... */
 #define LDMATRIX_TRANS 0x100u
@@ -65,15 +78,15 @@ struct isa {
     const char *name;
     handler *const *lanes;  /* (LANE_OPS) */
     handler *const *memory; /* (MEMORY_OPS) */
-    handler *mma;
+    handler *const *tensor; /* (TENSOR_OPS) */
 };
 
 extern handler *const lane_ops_base[LANE_OPS], *const memory_ops_base[MEMORY_OPS];
-extern handler mma_base;
+extern handler *const tensor_ops_base[TENSOR_OPS];
 #if defined __x86_64__
 extern handler *const lane_ops_avx2[LANE_OPS], *const memory_ops_avx2[MEMORY_OPS];
 extern handler *const lane_ops_avx512[LANE_OPS], *const memory_ops_avx512[MEMORY_OPS];
-extern handler mma_avx2, mma_avx512;
+extern handler *const tensor_ops_avx2[TENSOR_OPS], *const tensor_ops_avx512[TENSOR_OPS];
 #endif
 
 /* The best set this CPU has, or the one that the environment variable WARPPROOF_ISA names (base, avx2, avx512). An

@@ -106,9 +106,10 @@ LANE3(shf_r_wrap, u32, u32, u32, u32, (uint32_t)(((uint64_t)b << 32 | a) >> (c &
 LANE3(shf_r_clamp, u32, u32, u32, u32, (uint32_t)(((uint64_t)b << 32 | a) >> (c > 32 ? 32 : c)))
 LANE3(bfe_u32, u32, u32, u32, u32, field_u64(a, b & 255, c & 255, 32))
 LANE3(bfe_s32, u32, u32, u32, u32, field_s64((int64_t)(int32_t)a, b & 255, c & 255, 32))
-LANE3(bfe_u64, u64, u64, u32, u32, field_u64(a, b & 255, c & 255, 64))
-LANE3(bfe_s64, u64, s64, u32, u32, field_s64(a, b & 255, c & 255, 64))
+LANE3(bfe_u64, u64, u64, u32, u32, field_u64(a, most255(b), most255(c), 64))
+LANE3(bfe_s64, u64, s64, u32, u32, field_s64(a, most255(b), most255(c), 64))
 LANE2(field_pair, u32, u32, u32, (a & 255) | (b & 255) << 8)
+LANE2(field_pair64, u32, u32, u32, most255(a) | most255(b) << 8)
 LANE3(bfi_b32, u32, u32, u32, u32, (uint32_t)insert_field(a, b, c, 32))
 LANE3(bfi_b64, u64, u64, u64, u32, insert_field(a, b, c, 64))
 LANE3(prmt_b32, u32, u32, u32, u32, permute_bytes(a, b, c))
@@ -278,6 +279,8 @@ LANE1(f32_f16_rz, u16, u32, half_toward_zero(a))
 LANE1(bf16_f32, u32, u16, (uint32_t)a << 16)
 LANE1(f32_bf16, u16, u32, brain_nearest(a))
 /* clang-format on */
+
+#include "lane_rare.h"
 
 #undef LANE1
 #undef LANE2

@@ -2,6 +2,7 @@
 #include "../../ref/half.h"
 #include "isa.h"
 #include "nan.h"
+#include "video.h"
 
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b)  JOIN2(a, b)
@@ -93,6 +94,10 @@ static inline int32_t sign24(uint32_t x) {
 static inline uint64_t low_ones(unsigned n) {
     return n > 63 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
+/* Place and length of a field of 64 bits are not cut to 8 bits, as those of 32 bits are (measured on an H200). */
+static inline uint32_t most255(uint32_t x) {
+    return x > 255 ? 255 : x;
+}
 /* Bits pos .. pos+len-1 of x, those past the width read as 0 / as the field's highest bit that exists. */
 static inline uint64_t field_u64(uint64_t x, unsigned pos, unsigned len, unsigned width) {
     return pos >= width ? 0 : x >> pos & low_ones(len);
@@ -162,6 +167,45 @@ static inline int32_t dot2(uint32_t a, uint32_t b, int a_unsigned, int b_unsigne
         sum += (a_unsigned ? half : (int16_t)half) * byte_of(b, i, b_unsigned);
     }
     return sum;
+}
+
+static inline uint32_t pair(uint32_t low, uint32_t high) {
+    return (low & 0xffff) | high << 16;
+}
+static inline int32_t lesser16(uint32_t a, uint32_t b) {
+    return (int16_t)a < (int16_t)b ? (int16_t)a : (int16_t)b;
+}
+static inline int32_t greater16(uint32_t a, uint32_t b) {
+    return (int16_t)a > (int16_t)b ? (int16_t)a : (int16_t)b;
+}
+/* Bits 0 .. (at & 31) - 1 of x, zeros or copies of the highest of them above. whole: all of x, with no sign. */
+static inline uint32_t extend_from(uint32_t x, uint32_t at, int whole, int is_signed) {
+    const uint32_t n = at & 31, above = whole ? 0 : UINT32_MAX << n;
+    const int negative = is_signed && !whole && n && (x >> ((n - 1) & 31) & 1);
+    return (x & ~above) | (negative ? above : 0);
+}
+/* Place of the n-th set bit of x from bit `base` on, upward for positive n, downward for negative; n = 0: base itself,
+ * if it is set. All ones: there is none. */
+static inline uint32_t nth_set(uint32_t x, int32_t base, int32_t n) {
+    const int up = n > 0 ? 1 : -1;
+    uint32_t left = n > 0 ? (uint32_t)n : 0 - (uint32_t)n;
+    if (n == 0)
+        return base >= 0 && base < LANES && x >> base & 1 ? (uint32_t)base : UINT32_MAX;
+    for (int32_t i = base; i >= 0 && i < LANES; i += up)
+        if (x >> i & 1 && --left == 0)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+/* a clamped, above b clamped; how = bits of each | 0x100 when signed. */
+static inline uint32_t clamped_pair(int32_t a, int32_t b, int64_t how) {
+    const unsigned bits = (unsigned)how & 31;
+    const uint32_t kept = (1u << bits) - 1;
+    return ((uint32_t)video_clamp(a, bits, how & 0x100) & kept) << bits |
+           ((uint32_t)video_clamp(b, bits, how & 0x100) & kept);
+}
+/* 0 zero, 1 subnormal, 2 normal, 3 infinite, 4 NaN */
+static inline unsigned float_class(uint32_t exponent, uint32_t top, uint64_t fraction) {
+    return exponent == top ? (fraction ? 4 : 3) : exponent ? 2 : fraction != 0;
 }
 
 /* binary16. A scale by 2^112 moves the exponent of a half, widened in place, to that of a float, exactly. */

@@ -8,6 +8,7 @@
 #ifndef GPU_MACHINE_MACHINE_H
 #define GPU_MACHINE_MACHINE_H
 
+#include "../../ref/random.h"
 #include "../launch.h"
 #include <stdatomic.h>
 
@@ -31,7 +32,7 @@ enum gather { /* a member mask's register is at record.a, record.b, or the first
               GATHER_MEMBERS_WIDE,
 };
 /* record.imm of a barrier. */
-enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2 };
+enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2, BARRIER_POPC = 4, BARRIER_AND = 8, BARRIER_OR = 16, BARRIER_RED = 28 };
 enum control {
     CONTROL_NONE,
     CONTROL_BRANCH,
@@ -68,7 +69,7 @@ enum {
     FILE_FIRST = FILE_TEMP + 256 * FILE_TEMPS,
 };
 /* Fixed predicate numbers. */
-enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_FIRST = 6 };
+enum { PRED_TRUE = 0, PRED_FALSE = 1, PRED_TEMP = 2, PRED_CARRY = 6, PRED_FIRST = 7 };
 
 enum special {
     SPECIAL_TID_X,
@@ -108,9 +109,12 @@ struct access {           /* one load, store or ldmatrix of the entry */
     uint8_t matrices;      /* of ldmatrix and stmatrix: 1, 2 or 4; else 0 */
     bool unmodelled;       /* nobody knows its wavefronts: atomics, cp.async */
     bool strong;           /* .volatile, .relaxed, .acquire, .release, .mmio, atomics: may meet others of their kind */
-    uint8_t order;         /* of a strong access: enum access_order */
-    bool nc;               /* ld.global.nc */
-    bool valued;           /* a store of the registers at record.wide, one for each element */
+    bool atomic;           /* atom, red: a load and a store in one */
+    uint16_t reduced; /* a bit for the operation of an atomic when the order of such cannot be seen in what it does:
+                       * its result is not used, and it commutes; else 0 */
+    uint8_t order;    /* of a strong access: enum access_order */
+    bool nc;          /* ld.global.nc */
+    bool valued;      /* a store of the registers at record.wide, one for each element */
 };
 
 struct callee { /* a function of the module that the program may reach, or the entry */
@@ -145,11 +149,14 @@ struct program {
     uint32_t special[SPECIALS]; /* offset in the register file, 0: not used */
     struct access *accesses;
     size_t access_count;
+    bool open_registers; /* reads %clock, %smid and the like: their values are open */
+    bool float_atomics;  /* sums of floating-point numbers by atom or red: their bits depend on the order */
     uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
     bool *undefined_wide;
     size_t undefined_count;
     size_t file_bytes, pred_count;
     const char **names; /* of registers that are watched: undefined.h */
+    bool follows_shuffles;
     size_t name_count;
 };
 
@@ -168,6 +175,7 @@ struct traffic {
     uint32_t low, high; /* 1 + the lowest and the highest block; 0: none */
     uint16_t thread;    /* 1 + the one thread of the block, or MANY_THREADS */
     uint8_t seen;       /* enum seen */
+    uint16_t reduced;   /* struct access */
 };
 
 struct region { /* a buffer of the launch, or a .global or .const variable of the module */
@@ -179,10 +187,12 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
+    bool notes_stores;                /* in traffic; else coverage tells of them */
+    atomic_bool met;                  /* there is something in traffic */
     uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
-    uint32_t *winner;                 /* (bytes) 1 + the highest block that stored a byte; its value stays */
+    uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays */
     bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
@@ -202,6 +212,7 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
+    OPEN_COPY = 1 << 7, /* a cp.async from memory that the launch writes */
 };
 
 struct machine { /* one run */
@@ -212,12 +223,15 @@ struct machine { /* one run */
     struct range *ranges;
     size_t range_count;
     bool planes;             /* some ranges are planes, and a site stays in one */
+    atomic_bool absent;      /* a shuffle read a lane that does not take part, and nobody followed what it gave */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
     uint32_t warps, threads; /* a block */
     uint64_t blocks, budget;
+    uint64_t block_stride, block_shift; /* order of the blocks: schedule.h */
     bool parallel;
+    bool strong;            /* the program has accesses outside shared memory that are strong */
     bool exact;             /* this pass judges the accesses of suspect words of global memory; one CPU thread */
     struct races *global;   /* of that pass */
     uint32_t global_places; /* accesses and fences so far in it */
@@ -225,7 +239,8 @@ struct machine { /* one run */
     atomic_bool differed;   /* two stores of one byte differed */
     atomic_flag locks[STORE_LOCKS];
     atomic_uint_fast64_t spent;      /* warp instructions of the blocks that have ended, in this pass */
-    atomic_uint_fast64_t stop_after; /* lowest block that trapped or ran out of steps; blocks above are not wanted */
+    atomic_uint_fast64_t stop_after; /* lowest place of a block that trapped or ran out of steps; those above are not
+                                      * wanted */
 };
 
 struct site_range {  /* per block: what an access site may touch without a closer look */
@@ -239,8 +254,13 @@ struct site_range {  /* per block: what an access site may touch without a close
 static inline bool watches(const struct machine *m, enum watch what) {
     return !(m->launch->options.unwatched & what);
 }
-/* The range that holds this shared address, or NULL (memory.c). */
-const struct range *range_at(const struct machine *m, int64_t address);
+/* The range that holds this shared address, or NULL. */
+static inline const struct range *range_at(const struct machine *m, int64_t address) {
+    for (size_t i = 0; i < m->range_count; ++i)
+        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
+            return &m->ranges[i];
+    return NULL;
+}
 
 /* What a block knows of its shared memory: watch.h, hazard.c, valid.c. */
 struct hazards;
@@ -248,7 +268,7 @@ struct valid;
 
 struct event_entry {
     struct event event;
-    uint64_t block, order; /* linear block, and place among the block's events: of the first one */
+    uint64_t block, order; /* the block's place, and that among the block's events: of the first one */
     int32_t next;          /* of the same site, or -1 */
 };
 struct event_table {
@@ -300,16 +320,19 @@ struct warp {
     uint8_t *local_written; /* the same for what has been stored: 0xff or 0; NULL when that is not watched */
     uint32_t local_room;
     enum warp_state state;
-    unsigned barrier;      /* waited for */
-    uint32_t syncs;        /* bar.warp.sync, and barriers waited for */
-    uint32_t clock[LANES]; /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
-                            * entry counts its own arrivals */
+    unsigned barrier;       /* waited for */
+    uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
+    uint32_t syncs;         /* bar.warp.sync, and barriers waited for */
+    uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
+                             * entry counts its own arrivals */
+    uint32_t absent[LANES]; /* 1 + the site of a shuffle that gave the lane an undefined value, or 0; when followed */
 };
 
 struct barrier {
     uint32_t clock[LANES];  /* what is known once it opens: the greatest of the arriving warps' clocks */
     uint32_t arrived;       /* threads, in whole warps */
     uint32_t expected;      /* 0: every warp that has not exited */
+    uint32_t votes, yes;    /* .red: threads, and those whose predicate holds */
     uint32_t opened[LANES]; /* clock when it last opened */
 };
 
@@ -324,7 +347,9 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct site_range *sites; /* (access_count) */
     uint32_t id[3];
     uint64_t number; /* x fastest */
+    uint64_t place;  /* in the order of blocks: schedule.h */
     uint64_t steps, macs;
+    struct random_stream draws; /* SCHEDULE_RANDOM: the choices of this block */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
@@ -353,6 +378,8 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
  * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
 struct isa;
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
+/* The same; what shuffles read of lanes that do not take part is followed to where it is used (undefined.h). */
+struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e);
 void program_free(struct program *p);
 /* Address of a .global, .const (generic) or .shared variable (in its space) of the module. False in other spaces. */
 bool module_address(const struct launch *l, int variable, uint64_t *address);
@@ -388,11 +415,34 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
                  const uint8_t *host[LANES]);
 handler memory_store_word; /* of 32 bits, to global memory */
 handler memory_general;    /* load or store of any shape, without a fast path */
+handler memory_discard;    /* discard.L2: 128 bytes become poison */
+
+/* atomic.c: atom and red. b = enum atomic_op | enum ptx_type << 8; wide = values[elements], destinations[elements], and
+ * of cas the new value. ATOMIC_... */
+handler op_atomic;
+enum atomic_op {
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_EXCH,
+    ATOMIC_CAS,
+    ATOMIC_INC,
+    ATOMIC_DEC,
+};
+enum { ATOMIC_RETURNS = 1 << 16 }; /* the old value goes to the destinations */
+
+/* matrix.c: stmatrix: a = address, b = matrices | LDMATRIX_TRANS | LDMATRIX_WIDE, wide = sources; movmatrix: dst, a. */
+handler op_stmatrix, op_movmatrix;
 
 /* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
 handler op_count_executed, op_count_access;
 
 /* warp_ops.c */
+handler op_elect, op_clock;
+enum { CLOCK_WIDE = 1, CLOCK_HIGH = 2 }; /* imm of op_clock: 64 bits, the high half of them; else the low half */
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs, op_fence,
     op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */
@@ -403,6 +453,10 @@ struct part { /* lanes of a .sync operation that do it at one place */
 void run_together(struct warp *w, const struct part *parts, unsigned count);
 /* execute.c: the member mask that a .sync operation names, as its first lane gives it; all lanes for .aligned ones. */
 uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask);
+
+/* carry.c: dst = a +- b with the carry flag CC.CF, which is predicate PRED_CARRY. imm = CARRY_... */
+handler op_carry;
+enum { CARRY_IN = 1, CARRY_OUT = 2, CARRY_SUBTRACT = 4, CARRY_WIDE = 8 };
 
 /* directed.c: operations rounded toward zero, minus or plus infinity. imm = enum directed | enum rounding << 8
  * (| DIRECTED_WIDE_SOURCE); the blend tells the width of the result */
@@ -488,7 +542,7 @@ static inline void leave_open(struct machine *m, unsigned reason) {
 void warp_start(struct warp *w, uint32_t lanes);
 void warp_run(struct warp *w);
 
-/* schedule.c: runs all warps of a block to their end: in order, each until its next barrier. */
+/* schedule.c: runs all warps of a block to their end, in the order of the launch's schedule. */
 void block_run(struct block *b);
 void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask);
 

@@ -3,26 +3,15 @@
  *
  * A bad load gives bytes 0xFF, a bad store is dropped; both make an event and the warp goes on. An access that leaves
  * its site's plane but stays in the arena is done as it would be on hardware. */
+#include "async.h"
 #include "hazard.h"
+#include "schedule.h"
+#include "spot.h"
 #include "valid.h"
-#include "watch.h"
 #include <string.h>
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-
-struct spot {              /* where one lane's access goes */
-    uint8_t *host;         /* NULL: nowhere, an event was made */
-    struct region *region; /* of a global address */
-    size_t offset;         /* in the region */
-};
-
-const struct range *range_at(const struct machine *m, int64_t address) {
-    for (size_t i = 0; i < m->range_count; ++i)
-        if (address >= (int64_t)m->ranges[i].lo && address < (int64_t)m->ranges[i].hi)
-            return &m->ranges[i];
-    return NULL;
-}
 
 /* First byte of [at, at + bytes) outside [lo, hi); at least one is. */
 static int64_t first_outside(int64_t at, int64_t lo, int64_t hi) {
@@ -83,8 +72,9 @@ static struct spot shared_spot(struct warp *w, const struct record *r, unsigned 
     return (struct spot){.host = b->shared + address};
 }
 
+/* even: what the address is a multiple of. */
 static struct spot global_spot(struct warp *w, const struct record *r, unsigned lane, uint64_t address, bool store,
-                               size_t bytes) {
+                               size_t bytes, size_t even) {
     struct block *b = w->block;
     struct machine *m = b->machine;
     const uint64_t index = (address + BUFFER_HALF) >> BUFFER_SHIFT;
@@ -103,7 +93,7 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     if (offset < 0 || offset > size || size - offset < (int64_t)bytes) {
         v.kind = EVENT_OUT_OF_BOUNDS;
         v.offset = first_outside(offset, 0, size);
-    } else if (offset & (int64_t)(bytes - 1)) {
+    } else if (offset & (int64_t)(even - 1)) {
         v.kind = EVENT_MISALIGNED;
     } else if (store && !g->writable) {
         v.kind = EVENT_READ_ONLY;
@@ -134,7 +124,7 @@ static struct spot find_spot(struct warp *w, const struct record *r, const struc
         if (at >= -((int64_t)1 << 31) && at < (int64_t)1 << 32)
             return shared_spot(w, r, lane, at, x->store, x->bytes, SHARED_WINDOW);
     }
-    return global_spot(w, r, lane, address, x->store, x->bytes);
+    return global_spot(w, r, lane, address, x->store, x->bytes, x->bytes);
 }
 
 /* What one lock covers starts on a multiple of 16 bytes, so no access lies on two, and of the cell size, nor does a
@@ -159,11 +149,12 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
 }
 
 /* Counts and writers of the bytes, and the bytes themselves. Nothing here depends on which of two blocks comes first in
- * time: counts add up, first and last writers are the lowest and the highest block, the highest block's byte stays, and
+ * time: counts add up, first and last writers are those of the lowest and the highest place in the order of blocks, the
+ * highest one's byte stays, and
  * "two stores differed" holds when the values ever stored to a byte are not all the same: as long as they are, the byte
  * that is there is that value. "Raced" looks at one block at a time: its own bytes there, the thread that stored them,
- * and whether a barrier came in between. While the machine runs, block numbers in the cells are one too high and 0
- * means none. */
+ * and whether a barrier came in between. While the machine runs, cells hold places + 1 for block numbers, 0 for none.
+ */
 /* The last store of a cell, by another thread of this block, is ordered before what warp w does now: by a barrier that
  * both warps took part in since, directly or through others, or, in one warp, by bar.warp.sync. */
 static bool is_ordered(const struct warp *w, const struct cell_history *h) {
@@ -179,17 +170,22 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
         differs |= g->winner[offset + i] == me->block && data[i] != value[i];
     if (g->coverage) {
         uint8_t *stores = g->coverage->stores + offset;
+        struct cell_history *cells = g->coverage->cells;
+        bool atomic = false; /* then the watch of races knows more, and counts and values say nothing */
+        for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c)
+            atomic |= cells[c].atomic;
+        differs &= !atomic;
         for (size_t i = 0; i < bytes; ++i) {
-            if ((stores[i] & 0x7f) && data[i] != value[i]) {
+            if ((stores[i] & 0x7f) && data[i] != value[i] && !atomic) {
                 stores[i] |= 0x80;
                 atomic_store_explicit(&w->block->machine->differed, true, memory_order_relaxed);
             }
             if ((stores[i] & 0x7f) < 0x7f)
                 ++stores[i];
         }
-        struct cell_history *cells = g->coverage->cells;
         for (size_t c = offset / g->cell_bytes; c <= (offset + bytes - 1) / g->cell_bytes; ++c) {
             struct cell_history *h = &cells[c];
+            h->several |= h->last.block && (h->last.block != me->block || h->last.thread != me->thread);
             h->raced |= differs && h->last.block == me->block && h->last.thread != me->thread && !is_ordered(w, h);
             if (!h->first.block || me->block < h->first.block)
                 h->first = *me;
@@ -212,39 +208,83 @@ static void take(atomic_flag *lock) {
     }
 }
 
+atomic_flag *lock_spot(struct machine *m, const struct spot *spot) {
+    atomic_flag *lock = m->parallel && spot->region ? lock_of(m, spot->region, spot->offset) : NULL;
+    if (lock)
+        take(lock);
+    return lock;
+}
+
 static inline void store_counted(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
                                  const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
-    const struct cell_writer writer = {
-        .block = w->block->number + 1, .thread = w->number * LANES + lane, .instruction = r->site};
-    const struct cell_writer *me = &writer;
+    const struct cell_writer who = writer(w, r, lane), *me = &who;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
     if (lock)
         take(lock);
-    if (g->traffic)
-        hazard_global(w, r, lane, g, offset, value);
+    if (g->notes_stores || m->exact)
+        hazard_global(w, r, lane, g, offset, bytes, value);
     if (bytes != 4 || !store_first(w, g, offset, value, me))
         store_any(w, g, offset, value, bytes, me);
     if (lock)
         atomic_flag_clear_explicit(lock, memory_order_release);
 }
 
-/* The spots of the lanes of mask; the watchers hear of those in shared memory. */
-static void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
-                       struct spot spots[LANES]) {
-    const struct block *b = w->block;
+struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
+    return (struct cell_writer){
+        .block = w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+}
+
+/* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
+ * kept as those of plain stores are. */
+void note_atomic(struct warp *w, const struct record *r, unsigned lane, const struct spot *spot, size_t bytes) {
+    const struct cell_writer who = writer(w, r, lane), *me = &who;
+    struct region *g = spot->region;
+    if (g->traffic)
+        hazard_global(w, r, lane, g, spot->offset, bytes, NULL);
+    for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
+        if (me->block > g->winner[i])
+            g->winner[i] = (uint32_t)me->block;
+    if (!g->coverage)
+        return;
+    for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
+        if (!(g->coverage->stores[i] & 0x7f))
+            g->coverage->stores[i] |= 1;
+    struct cell_history *cells = g->coverage->cells;
+    for (size_t c = spot->offset / g->cell_bytes; c <= (spot->offset + bytes - 1) / g->cell_bytes; ++c) {
+        struct cell_history *h = &cells[c];
+        h->atomic = true;
+        if (!h->first.block || me->block < h->first.block)
+            h->first = *me;
+        if (me->block >= h->last.block) {
+            h->last = *me;
+            h->arrivals = w->clock[w->number];
+            h->syncs = w->syncs;
+        }
+    }
+}
+
+void find_spots(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES],
+                struct spot spots[LANES]) {
+    struct block *b = w->block;
     const struct access *x = &b->machine->program->accesses[r->c];
     uint32_t at[LANES] = {0}, shared = 0;
+    uint8_t watched = 0; /* lanes may be in several ranges, of which the site knows one */
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         spots[lane] = find_spot(w, r, x, lane, addr[lane]);
         if (spots[lane].host && !spots[lane].region) {
             shared |= 1u << lane;
+            watched |= b->sites[r->c].watched;
             at[lane] = (uint32_t)(spots[lane].host - b->shared);
         }
     }
-    if (shared && (b->valid || b->hazards)) /* lanes may be in several ranges, of which the site knows one */
+    if (shared && watched) {
+        const uint8_t own = b->sites[r->c].watched;
+        b->sites[r->c].watched = watched;
         watch_shared(w, r, shared, at);
+        b->sites[r->c].watched = own;
+    }
     if (x->strong && mask & ~shared)
         watch_strong(w, r);
 }
@@ -271,7 +311,7 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     if (spot->region && spot->region->traffic) { /* other blocks may be writing here */
         atomic_flag *lock = lock_of(w->block->machine, spot->region, spot->offset);
         take(lock);
-        hazard_global(w, r, lane, spot->region, spot->offset, NULL);
+        hazard_global(w, r, lane, spot->region, spot->offset, x->bytes, NULL);
         if (spot->region->watched_reads)
             valid_global(w, r, lane, spot->region, spot->offset, x->bytes);
         from = memcpy(copy, spot->host, x->bytes);
@@ -369,7 +409,7 @@ bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_
         atomic_flag *lock = g->traffic ? lock_of(m, g, at + i) : NULL;
         if (lock) {
             take(lock);
-            hazard_global(w, r, lane, g, at + i, NULL);
+            hazard_global(w, r, lane, g, at + i, 1, NULL);
         }
         out[i] = g->data[at + i];
         if (lock)
@@ -394,8 +434,9 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
     }
     struct spot spots[LANES];
     find_spots(w, r, mask, addr, spots);
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left);
+    const struct lane_order order = x->store ? lane_order(w->block) : (struct lane_order){0};
+    for (uint32_t left = mask; left;) {
+        const unsigned lane = next_lane(order, &left);
         if (!x->store)
             load_lane(w, r, x, lane, &spots[lane]);
         else if (spots[lane].host)
@@ -403,12 +444,16 @@ void memory_access(struct warp *w, const struct record *r, uint32_t mask, const 
     }
 }
 
-void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+void memory_addresses(const struct warp *w, const struct record *r, uint64_t addr[LANES]) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
-    uint64_t addr[LANES];
     for (int i = 0; i < LANES; ++i)
         addr[i] =
             x->wide_address ? reg64(w, r->a)[i] + (uint64_t)r->imm : (uint32_t)(reg32(w, r->a)[i] + (uint32_t)r->imm);
+}
+
+void memory_general(struct warp *w, const struct record *r, uint32_t mask) {
+    uint64_t addr[LANES];
+    memory_addresses(w, r, addr);
     memory_access(w, r, mask, addr);
 }
 
@@ -432,8 +477,9 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
         return;
     }
     struct region *g = &m->regions[s->region - 1];
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left);
+    const struct lane_order order = lane_order(w->block);
+    for (uint32_t left = mask; left;) {
+        const unsigned lane = next_lane(order, &left);
         store_counted(w, r, lane, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4);
     }
 }
@@ -445,4 +491,67 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
     find_spots(w, r, rows, addr, spots);
     for (unsigned lane = 0; lane < LANES; ++lane)
         host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
+}
+
+/* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
+void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
+    static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
+    uint8_t gone[128];
+    for (size_t i = 0; i < sizeof gone; ++i)
+        gone[i] = poison[i % sizeof poison];
+    struct machine *m = w->block->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    uint64_t addr[LANES];
+    struct spot spots[LANES];
+    memory_addresses(w, r, addr);
+    find_spots(w, r, mask, addr, spots);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        struct spot spot = spots[lane];
+        if (spot.region && spot.region->traffic) {
+            atomic_flag *lock = lock_spot(m, &spot);
+            hazard_global(w, r, lane, spot.region, spot.offset, x->bytes, gone);
+            unlock_spot(lock);
+        }
+        for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
+            struct region *g = spot.region;
+            atomic_flag *lock = lock_spot(m, &spot);
+            *spot.host = poison[i % sizeof poison];
+            g->winner[spot.offset] = 0;
+            if (g->coverage)
+                g->coverage->stores[spot.offset] = 0;
+            unlock_spot(lock);
+        }
+    }
+}
+
+/* ---- cp.async ---- */
+
+uint8_t *memory_copy_target(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes) {
+    return shared_spot(w, r, lane, (int64_t)address, true, bytes, 0).host;
+}
+
+const uint8_t *memory_copy_source(struct warp *w, const struct record *r, unsigned lane, uint64_t address, size_t bytes,
+                                  size_t alignment, struct region **noted) {
+    const struct spot spot = global_spot(w, r, lane, address, false, bytes, alignment);
+    *noted = spot.region && (spot.region->traffic || spot.region->watched_reads) ? spot.region : NULL;
+    return spot.host;
+}
+
+void memory_read_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
+                       uint8_t *to, size_t bytes) {
+    const struct spot spot = {.region = noted, .offset = (size_t)(from - noted->data)};
+    atomic_flag *lock = lock_spot(w->block->machine, &spot);
+    if (noted->traffic)
+        hazard_global(w, r, lane, noted, spot.offset, bytes, NULL);
+    if (noted->watched_reads)
+        valid_global(w, r, lane, noted, spot.offset, bytes);
+    memcpy(to, from, bytes);
+    unlock_spot(lock);
+}
+
+void memory_shared_place(const struct machine *m, uint32_t at, struct event *v) {
+    const struct range *here = range_at(m, at);
+    v->plane = here->plane;
+    v->offset = (int64_t)at - (int64_t)(here->plane >= 0 ? here->lo : m->static_bytes ? 0 : m->dynamic_start);
 }

@@ -2,6 +2,7 @@
  * what the access site may use. Anything else goes to memory.c, which looks at each lane and says what is wrong.
  * Compiled once for each instruction set. */
 #include "isa.h"
+#include "schedule.h"
 #include "watch.h"
 #include <string.h>
 
@@ -169,7 +170,7 @@ static inline __attribute__((always_inline)) bool reach64(const struct warp *w, 
 LOADS(32)
 LOADS(64)
 
-/* Lanes store in ascending order, so of two lanes that store to one address the higher one stays. */
+/* Lanes store in the order of the schedule: of two that store to one address the later one stays. */
 #define STORE(name, S, V)                                                                                              \
     static void name(struct warp *w, const struct record *r, uint32_t mask) {                                          \
         uint32_t where[LANES];                                                                                         \
@@ -181,8 +182,9 @@ LOADS(64)
         watch_range32(w, r, mask, where);                                                                              \
         uint8_t *host = w->block->sites[r->c].host;                                                                    \
         const uint##S##_t *s = reg##S(w, r->b);                                                                        \
-        for (uint32_t left = mask; left; left &= left - 1) {                                                           \
-            const int i = __builtin_ctz(left);                                                                         \
+        const struct lane_order order = lane_order(w->block);                                                          \
+        for (uint32_t left = mask; left;) {                                                                            \
+            const unsigned i = next_lane(order, &left);                                                                \
             const V v = (V)s[i];                                                                                       \
             memcpy(host + where[i], &v, sizeof v);                                                                     \
         }                                                                                                              \
@@ -206,8 +208,9 @@ STORE(store_b64, 64, uint64_t)
         const uint32_t *s[N];                                                                                          \
         for (int e = 0; e < N; ++e)                                                                                    \
             s[e] = reg32(w, from[e]);                                                                                  \
-        for (uint32_t left = mask; left; left &= left - 1) {                                                           \
-            const int i = __builtin_ctz(left);                                                                         \
+        const struct lane_order order = lane_order(w->block);                                                          \
+        for (uint32_t left = mask; left;) {                                                                            \
+            const unsigned i = next_lane(order, &left);                                                                \
             uint32_t v[N];                                                                                             \
             for (int e = 0; e < N; ++e)                                                                                \
                 v[e] = s[e][i];                                                                                        \

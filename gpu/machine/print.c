@@ -307,7 +307,7 @@ void op_printf(struct warp *w, const struct record *r, uint32_t mask) {
             p->list = must_realloc(p->list, p->room, sizeof *p->list);
         }
         struct print *new = &p->list[p->count];
-        *new = (struct print){.block = b->number, .order = p->count};
+        *new = (struct print){.block = b->place, .order = p->count};
         ++p->count;
         new->what = (struct trace_print){.warp = w->number, .lane = lane, .instruction = r->site};
         memcpy(new->what.block, b->id, sizeof b->id);
@@ -327,7 +327,7 @@ void print_assertion(struct warp *w, const struct record *r, unsigned lane) {
                             read_string(w, r, lane, wide_word(w, words[1], lane), file),
                             read_string(w, r, lane, wide_word(w, words[3], lane), function)};
     free(b->prints->assertion);
-    b->prints->assertion_block = b->number;
+    b->prints->assertion_block = b->place;
     b->prints->assertion =
         must_format("%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.", texts[1],
                     reg32(w, words[2])[lane], texts[2], b->id[0], b->id[1], b->id[2], thread % ntid[0],

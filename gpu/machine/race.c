@@ -16,11 +16,11 @@ void race_close(struct races *x) {
 void race_reset(struct races *x) {
     x->count = 1;
     x->unused = 0;
-    x->steps = 0;
     x->full = false;
 }
 
 void race_block(struct races *x) {
+    x->steps = 0;
     x->released = x->acquired = 0;
     memset(x->fenced, 0, sizeof x->fenced);
     memset(x->strongly_read, 0, sizeof x->strongly_read);
@@ -88,7 +88,7 @@ static uint32_t open_lanes(const struct race_node *n, const struct race_actor *m
 }
 
 static void note(struct race_found *f, const struct race_node *n, uint32_t lanes, unsigned common) {
-    if (f->found)
+    if (f->found && f->byte <= __builtin_ctz(common))
         return;
     *f = (struct race_found){.found = true,
                              .byte = (uint8_t)__builtin_ctz(common),
@@ -142,20 +142,23 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
                 uint32_t value, bool quiet, struct race_found found[RACE_KINDS]) {
     const uint32_t bit = 1u << lane;
     unsigned mixed = 0;
+    struct race_found here[RACE_KINDS];
     if (x->full)
         return;
+    for (int k = 0; k < RACE_KINDS; ++k)
+        here[k].found = false;
     for (uint32_t *link = head; *link;) {
         struct race_node *n = &x->nodes[*link];
         const unsigned common = n->bytes & bytes;
         ++x->steps;
         if (n->flags & RACE_PENDING) {
             if (common)
-                note(&found[RACE_TOUCHED], n, n->lanes, common);
+                note(&here[RACE_TOUCHED], n, n->lanes, common);
             link = &n->next;
             continue;
         }
         if (common)
-            judge_pair(x, n, me, lane, common, value, quiet, found);
+            judge_pair(x, n, me, lane, common, value, quiet, here);
         const bool own = n->block == me->block && n->warp == me->warp && n->lanes & bit;
         if (own && (n->flags & ~RACE_MIXED) == me->flags && !(n->bytes & ~bytes)) {
             if (me->flags & RACE_STORE && (n->flags & RACE_MIXED || (n->value ^ value) & value_mask(n->bytes)))
@@ -171,6 +174,9 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
         }
         link = &n->next;
     }
+    for (int k = 0; k < RACE_KINDS; ++k)
+        if (here[k].found && !found[k].found)
+            found[k] = here[k];
     x->full |= x->steps > RACE_STEPS;
     struct race_node *first = *head ? &x->nodes[*head] : NULL;
     if (first && first->index == me->index && first->r == me->r && first->bytes == bytes &&

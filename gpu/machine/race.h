@@ -40,7 +40,7 @@ struct race_node { /* lanes of one warp that did one thing to one word */
 struct races {
     struct race_node *nodes; /* [0] is not used */
     uint32_t count, room, unused;
-    uint64_t steps;           /* nodes looked at */
+    uint64_t steps;           /* nodes looked at in this block */
     bool full;                /* over budget: nothing more is judged until race_reset */
     bool settled;             /* a race was not counted as one: fences and strong accesses may order it */
     uint32_t *block_released; /* (blocks) `released` of the blocks that have ended; NULL: all_released for each */
@@ -52,7 +52,7 @@ struct races {
     uint32_t fenced[LANES], strongly_read[LANES]; /* places of each warp's last */
 };
 enum { RACE_NODES = 1 << 20 };         /* at most: 48 MiB */
-#define RACE_STEPS ((uint64_t)1 << 28) /* at most, between two resets: about a second */
+#define RACE_STEPS ((uint64_t)1 << 28) /* at most, in a block: about a second */
 
 struct race_actor { /* who does it now */
     const struct record *r;

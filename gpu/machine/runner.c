@@ -1,17 +1,20 @@
 /* runner_machine: a launch on the PTX machine.
  *
  * Blocks run in parallel, each on one CPU thread, and nothing in the result depends on how they are spread: coverage
- * and events merge by block number, and of two blocks that store to one byte the higher one wins, as if the blocks had
- * run in order. What a block reads of another block's stores in the same launch is open on hardware; here the launch is
- * then run once more, one block after the other.
+ * and events merge by the blocks' places in the order of the schedule (their numbers, when it is in order), and of two
+ * blocks that store to one byte the later one wins, as if the blocks had run in that order. What a block reads of
+ * another block's stores in the same launch is open on hardware; here the launch is then run once more, one block after
+ * the other.
  *
  * A trap, or a block past its step budget, ends the grid: blocks above the lowest one that did so do not count. Which
  * blocks had already run by then depends on the threads, so everything is put back and blocks 0 .. that one are run
  * again, in the same way for every number of threads. Other events let the grid go on; a deadlock ends its block. */
 #include "../../ref/checked.h"
 #include "../census.h"
+#include "async.h"
 #include "hazard.h"
 #include "isa.h"
+#include "schedule.h"
 #include "watch.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -23,7 +26,8 @@ static const uint64_t most_blocks = UINT32_MAX - 1; /* region.winner counts them
 
 /* --- regions: buffers of the launch, then .global and .const variables of the module ---------------------------- */
 
-static bool open_region(struct region *g, struct buffer_coverage *c, bool noted, struct error *e, const char *name) {
+static bool open_region(struct region *g, struct buffer_coverage *c, bool noted, bool strong, struct error *e,
+                        const char *name) {
     if (!g->writable)
         return true;
     size_t bytes;
@@ -36,6 +40,7 @@ static bool open_region(struct region *g, struct buffer_coverage *c, bool noted,
         c->stores = calloc(g->bytes + 1, 1);
         c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
     }
+    g->notes_stores = noted && (strong || !c);
     if (noted)
         g->traffic = calloc(g->bytes / 4 + 1, sizeof *g->traffic);
     if (!g->winner || (noted && !g->traffic) || (c && (!c->stores || !c->cells)))
@@ -80,7 +85,8 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes,
                              .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
-        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, e, b->name ? b->name : ""))
+        if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e,
+                         b->name ? b->name : ""))
             return false;
     }
     for (size_t i = 0; i < module->variable_count; ++i) {
@@ -96,7 +102,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
-        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, e, v->name))
+        if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, m->strong, e, v->name))
             return false;
     }
     return true;
@@ -141,7 +147,7 @@ static void restore_regions(struct machine *m, uint8_t *const *saved) {
             continue;
         memcpy(g->data, saved[i], g->bytes);
         memset(g->winner, 0, g->bytes * sizeof *g->winner);
-        if (g->traffic)
+        if (atomic_exchange(&g->met, false))
             memset(g->traffic, 0, (g->bytes / 4 + 1) * sizeof *g->traffic);
         if (g->coverage) {
             memset(g->coverage->stores, 0, g->bytes);
@@ -222,6 +228,7 @@ static void block_close(struct block *b) {
     watch_close(b);
     frames_close(b);
     prints_close(b);
+    async_close(b);
     free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
 }
@@ -248,17 +255,21 @@ static void fill_special(const struct warp *w, const struct block *b, enum speci
 }
 
 /* Everything a block can see is as at the start of any other one, so that its run depends on its number alone. */
-static void block_start(struct block *b, uint64_t number) {
+static void block_start(struct block *b, uint64_t place) {
     const struct machine *m = b->machine;
+    const uint64_t number = block_at(m, place);
     const struct program *p = m->program;
     const uint32_t *grid = m->launch->grid;
     b->number = number;
+    b->place = place;
+    b->draws = random_open(m->launch->options.schedule.seed, (uint32_t)number);
     b->id[0] = (uint32_t)(number % grid[0]);
     b->id[1] = (uint32_t)(number / grid[0] % grid[1]);
     b->id[2] = (uint32_t)(number / grid[0] / grid[1]);
     b->steps = 0;
     b->event_order = 0;
     b->stopped = b->ends_grid = false;
+    async_start(b);
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0xff, b->poison + SHARED_POISON);
     for (size_t i = 0; i < p->access_count; ++i) /* what a site knows of global memory holds for every block */
@@ -278,9 +289,9 @@ static void block_start(struct block *b, uint64_t number) {
     }
 }
 
-static void lower_stop(struct machine *m, uint64_t block) {
+static void lower_stop(struct machine *m, uint64_t place) {
     uint64_t now = atomic_load(&m->stop_after);
-    while (block < now && !atomic_compare_exchange_weak(&m->stop_after, &now, block)) {
+    while (place < now && !atomic_compare_exchange_weak(&m->stop_after, &now, place)) {
     }
 }
 
@@ -289,7 +300,7 @@ static bool exhausted(const struct machine *m) {
     return atomic_load_explicit(&m->spent, memory_order_relaxed) / LAUNCH_TOTAL_BLOCKS > m->budget;
 }
 
-/* Runs blocks 0 .. count-1; *steps and the blocks' events and macs add up. */
+/* Runs the first `count` blocks; *steps and the blocks' events and macs add up. */
 static void run_blocks(struct machine *m, struct block *blocks, int threads, uint64_t count, uint64_t *steps) {
     uint64_t total = 0;
     atomic_store(&m->stop_after, UINT64_MAX);
@@ -373,6 +384,11 @@ static void add_counts(struct trace *t, const struct site_count *from, size_t si
     }
 }
 
+/* A shuffle read a lane that does not take part, and whether what it gave is used is still to be seen. */
+static bool must_follow(const struct machine *m) {
+    return atomic_load(&m->absent) && watches(m, WATCH_SYNC);
+}
+
 static bool run_launch(struct machine *m, int threads, struct trace *t, struct error *e) {
     struct block *blocks = must_calloc((size_t)threads, sizeof *blocks);
     uint8_t **saved = save_regions(m, e);
@@ -409,6 +425,8 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     for (int i = 0; i < opened; ++i)
         block_close(&blocks[i]);
     free(blocks);
+    if (ok && must_follow(m)) /* once more then, from the start */
+        restore_regions(m, saved);
     for (size_t i = 0; saved && i < m->region_count; ++i)
         free(saved[i]);
     free(saved);
@@ -432,25 +450,28 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
     }
 }
 
-/* Block numbers in the cells are one too high while the machine runs. */
-static void finish_coverage(struct trace *t, const struct launch *l) {
+/* While the machine runs, cells hold 1 + the blocks' places. */
+static void finish_coverage(struct trace *t, const struct machine *m) {
+    const struct launch *l = m->launch;
     for (size_t i = 0; i < t->buffer_count; ++i) {
         struct buffer_coverage *c = &t->coverage[i];
         for (size_t k = 0; c->cells && k < l->buffers[i].bytes / l->buffers[i].cell_bytes; ++k)
             if (c->cells[k].first.block) {
-                --c->cells[k].first.block;
-                --c->cells[k].last.block;
+                c->cells[k].first.block = block_at(m, c->cells[k].first.block - 1);
+                c->cells[k].last.block = block_at(m, c->cells[k].last.block - 1);
             }
     }
 }
 
-static bool machine_run(const struct launch *l, struct trace *t, struct error *e) {
+/* *again: the launch is to be run once more, and followed; its buffers are as they were. */
+static bool run_program(const struct launch *l, bool follow, struct trace *t, bool *again, struct error *e) {
     *t = (struct trace){0};
+    *again = false;
     if (!launch_check(l, e))
         return false;
     char *excess = launch_excess(l);
     const struct isa *isa = isa_choose(e);
-    struct program *p = isa ? decode(l, isa, e) : NULL;
+    struct program *p = isa ? (follow ? decode_following : decode)(l, isa, e) : NULL;
     if (p && excess)
         launch_refused(l, t);
     if (!p || excess) {
@@ -471,8 +492,12 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     threads = threads > MOST_THREADS ? MOST_THREADS : threads;
     threads = threads > m->blocks ? m->blocks : threads;
     m->parallel = threads > 1;
+    if (few)
+        order_blocks(m);
     for (int i = 0; i < STORE_LOCKS; ++i)
         atomic_flag_clear(&m->locks[i]);
+    for (size_t i = 0; i < p->access_count; ++i)
+        m->strong |= p->accesses[i].strong && p->accesses[i].space != PTX_SHARED;
     open_ranges(m);
     bool ok = few || fail(e, "a grid of %u x %u x %u blocks is more than the machine runs (%llu)", l->grid[0],
                           l->grid[1], l->grid[2], (unsigned long long)most_blocks);
@@ -483,7 +508,8 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
         t->sites = must_calloc(t->site_count, sizeof *t->sites);
         for (size_t i = 0; i < p->order_count; ++i)
             fill_sites(t, l->module, p->callees[p->order[i]].f, p->callees[p->order[i]].site);
-        finish_coverage(t, l);
+        finish_coverage(t, m);
+        *again = must_follow(m);
     } else {
         trace_free(t);
     }
@@ -492,6 +518,16 @@ static bool machine_run(const struct launch *l, struct trace *t, struct error *e
     free(m);
     program_free(p);
     return ok;
+}
+
+static bool machine_run(const struct launch *l, struct trace *t, struct error *e) {
+    bool again;
+    if (!run_program(l, false, t, &again, e))
+        return false;
+    if (!again)
+        return true;
+    trace_free(t);
+    return run_program(l, true, t, &again, e);
 }
 
 const struct runner runner_machine = {.name = "machine", .run = machine_run};

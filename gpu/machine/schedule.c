@@ -1,17 +1,64 @@
-/* The warps of a block: each runs until its next barrier, then the next one, in order. Which warp comes next is decided
- * here alone. */
+/* The order of the blocks, and the warps of a block: each runs until its next barrier or the end of its slice, then the
+ * next one, in order. SCHEDULE_REVERSED goes from the last to the first; SCHEDULE_RANDOM takes any block and any warp,
+ * for slices of any length. Which warp comes next is decided here alone. */
+#include "schedule.h"
 #include "watch.h"
 #include <string.h>
+
+enum { TURN = 1 << 16, LONGEST_DRAW = 12 };
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Places and blocks are one to one: the stride has no divisor in common with the number of blocks. */
+uint64_t block_at(const struct machine *m, uint64_t place) {
+    if (m->block_stride == 1 && !m->block_shift)
+        return place;
+    return (m->block_stride * place + m->block_shift) % m->blocks; /* both factors are below 2^32 */
+}
+
+void order_blocks(struct machine *m) {
+    const struct schedule *s = &m->launch->options.schedule;
+    m->block_stride = 1;
+    m->block_shift = 0;
+    if (s->order == SCHEDULE_REVERSED) { /* -place - 1 */
+        m->block_stride = m->block_shift = m->blocks - 1;
+    } else if (s->order == SCHEDULE_RANDOM) {
+        struct random_stream draws = random_open(s->seed, UINT32_MAX); /* no block has this number */
+        m->block_shift = random_below(&draws, (uint32_t)m->blocks);
+        do
+            m->block_stride = random_u32(&draws) % m->blocks;
+        while (common_divisor(m->block_stride, m->blocks) != 1);
+    }
+}
+
+/* In order and reversed, a turn ends a spin loop and little else. Random slices are of every scale, from one
+ * instruction up. */
+uint32_t slice_of(struct block *b) {
+    if (order_of(b) != SCHEDULE_RANDOM)
+        return TURN;
+    const uint32_t scale = draw_below(b, LONGEST_DRAW + 1);
+    return 1 + draw_below(b, 1u << scale);
+}
 
 static bool ready(const struct warp *w) {
     return w->state == WARP_READY;
 }
 
-/* The warp to run after `last` (start: UINT32_MAX), or UINT32_MAX when none can go on. */
-static uint32_t next_warp(const struct block *b, uint32_t last) {
+/* The warp to run after `last`, or UINT32_MAX when none can go on. */
+static uint32_t next_warp(struct block *b, uint32_t last) {
     const uint32_t count = b->machine->warps;
+    const enum schedule_order order = order_of(b);
+    if (order == SCHEDULE_RANDOM)
+        last = draw_below(b, count);
     for (uint32_t i = 1; i <= count; ++i) {
-        const uint32_t w = (uint32_t)(((uint64_t)last + i) % count);
+        const uint32_t w = (order == SCHEDULE_REVERSED ? last + count - i : last + i) % count;
         if (ready(&b->warps[w]))
             return w;
     }
@@ -21,6 +68,18 @@ static uint32_t next_warp(const struct block *b, uint32_t last) {
 static void join_clocks(uint32_t into[LANES], const uint32_t from[LANES]) {
     for (int x = 0; x < LANES; ++x)
         into[x] = from[x] > into[x] ? from[x] : into[x];
+}
+
+/* What bar.red gives to each thread that waited: popc, and, or over the predicates of all. */
+static void give_result(struct warp *w, const struct barrier *bar) {
+    const struct record *r = &w->block->machine->program->records[w->pc - 1];
+    if (r->imm & BARRIER_POPC) {
+        for (uint32_t left = w->barrier_lanes; left; left &= left - 1)
+            reg32(w, r->dst)[__builtin_ctz(left)] = bar->yes;
+    } else if (r->imm & BARRIER_RED) {
+        const bool holds = r->imm & BARRIER_AND ? bar->yes == bar->votes : bar->yes > 0;
+        set_pred(w, r->dst, holds ? ALL_LANES : 0, w->barrier_lanes);
+    }
 }
 
 /* A barrier opens: its warps go on, and know of everything that those did that came to it. Threads that have exited
@@ -40,10 +99,11 @@ static void open_barrier(struct block *b, unsigned id, uint32_t running) {
         w->state = WARP_READY;
         join_clocks(w->clock, bar->clock);
         ++w->syncs;
+        give_result(w, bar);
         watch_release(w);
     }
     watch_barrier(b, waiting == running && (!bar->expected || running == count));
-    bar->arrived = bar->expected = 0;
+    bar->arrived = bar->expected = bar->votes = bar->yes = 0;
     memcpy(bar->opened, bar->clock, sizeof bar->opened);
     memset(bar->clock, 0, sizeof bar->clock);
 }
@@ -68,7 +128,8 @@ static bool may_be_early(const struct barrier *bar, const struct warp *w) {
 }
 
 /* A warp counts as a whole, also when only some of its lanes come: for an aligned barrier that is an event.
- * imm: enum BARRIER_*; bar.arrive does not wait. a = barrier, b = threads or 0. */
+ * imm: BARRIER_...; bar.arrive does not wait. a = barrier, b = threads or 0; .red: c = predicate (| GUARD_NEGATED), dst
+ * = result. */
 void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     const unsigned lane = (unsigned)__builtin_ctz(mask);
     const unsigned id = reg32(w, r->a)[lane] & 15;
@@ -84,11 +145,17 @@ void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     join_clocks(bar->clock, w->clock);
     if (r->b)
         bar->expected = reg32(w, r->b)[lane];
+    if (r->imm & BARRIER_RED) {
+        const uint32_t held = w->preds[r->c & ~GUARD_NEGATED] ^ (r->c & GUARD_NEGATED ? ALL_LANES : 0);
+        bar->votes += (uint32_t)__builtin_popcount(mask);
+        bar->yes += (uint32_t)__builtin_popcount(held & mask);
+    }
     if (r->imm & BARRIER_ARRIVE) {
         watch_arrive(w);
         return;
     }
     w->barrier = id;
+    w->barrier_lanes = mask;
     w->state = WARP_WAITING;
 }
 
@@ -104,7 +171,7 @@ static void report_deadlock(struct block *b) {
 }
 
 static void run_warps(struct block *b) {
-    uint32_t w = b->machine->warps - 1;
+    uint32_t w = order_of(b) == SCHEDULE_REVERSED ? 0 : b->machine->warps - 1;
     while ((w = next_warp(b, w)) != UINT32_MAX) {
         warp_run(&b->warps[w]);
         if (b->stopped)

@@ -1,4 +1,4 @@
-/* mma with 8-bit integer operands: D = A B + C, exact, then wrapped to 32 bits or (.satfinite) clamped once.
+/* mma with integers of 8, 4 and 1 bits: D = A B + C, exact, then wrapped to 32 bits or (.satfinite) clamped once.
  *
  * A register of 32 lanes is a matrix as it stands. a[r]: rows 8 (r & 1) .. +7, bytes 16 (r >> 1) .. +15 of k;
  * b[r]: columns 0 .. 7, bytes 16 r .. +15 of k; c[r]: rows 8 (r >> 1) .. +7, the columns 2 t + (r & 1), t = 0 .. 3.
@@ -140,22 +140,9 @@ static void multiply_words(fragment sums, const uint32_t *const a[4], const uint
 }
 #endif
 
-void JOIN(mma, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
+/* D = sums + C, for the lanes of the mask; w->wide + r->wide = d[4] a[4] b[2] c[4]. */
+static void accumulate(struct warp *w, const struct record *r, uint32_t mask, fragment sums) {
     const uint32_t *at = w->wide + r->wide;
-    const uint32_t *a[4], *b[2];
-    fragment sums __attribute__((aligned(64)));
-    for (int i = 0; i < 4; ++i)
-        a[i] = reg32(w, at[4 + i]);
-    for (int i = 0; i < 2; ++i)
-        b[i] = reg32(w, at[8 + i]);
-    if (mask != w->live)
-        check_convergence(w, r, mask, w->live);
-#if defined __AVX512VNNI__
-    if (!(r->imm & MMA_B_UNSIGNED))
-        multiply_words(sums, a, b, r->imm & MMA_A_UNSIGNED);
-    else
-#endif
-        multiply_pairs(sums, a, b, r->imm & MMA_A_UNSIGNED, r->imm & MMA_B_UNSIGNED);
     for (int j = 0; j < 4; ++j) {
         const int32_t *c = (const int32_t *)reg32(w, at[10 + j]);
         if (r->imm & MMA_SATFINITE)
@@ -177,3 +164,99 @@ void JOIN(mma, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
     }
     w->block->macs += (uint32_t)r->imm;
 }
+
+static void operands(struct warp *w, const struct record *r, const uint32_t *a[4], const uint32_t *b[2]) {
+    for (int i = 0; i < 4; ++i)
+        a[i] = reg32(w, w->wide[r->wide + 4 + i]);
+    for (int i = 0; i < 2; ++i)
+        b[i] = reg32(w, w->wide[r->wide + 8 + i]);
+}
+
+static void multiply(fragment sums, const uint32_t *const a[4], const uint32_t *const b[2], int64_t imm) {
+#if defined __AVX512VNNI__
+    if (!(imm & MMA_B_UNSIGNED)) {
+        multiply_words(sums, a, b, imm & MMA_A_UNSIGNED);
+        return;
+    }
+#endif
+    multiply_pairs(sums, a, b, imm & MMA_A_UNSIGNED, imm & MMA_B_UNSIGNED);
+}
+
+static void mma_int8(struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t *a[4], *b[2];
+    fragment sums __attribute__((aligned(64)));
+    operands(w, r, a, b);
+    if (mask != w->live)
+        check_convergence(w, r, mask, w->live);
+    multiply(sums, a, b, r->imm);
+    accumulate(w, r, mask, sums);
+}
+
+/* The even nibbles of a register of 4-bit values as bytes, and the odd ones. The sum does not ask for an order of k, so
+ * the two make two multiplications of bytes, of the same shape. */
+static void split_nibbles(const uint32_t from[LANES], bool is_unsigned, uint32_t even[LANES], uint32_t odd[LANES]) {
+    const uint32_t sign = is_unsigned ? 0 : 0x08080808u;
+    for (int i = 0; i < LANES; ++i) {
+        const uint32_t low = from[i] & 0x0f0f0f0fu, high = from[i] >> 4 & 0x0f0f0f0fu;
+        even[i] = low | (low & sign) * 30; /* 8 * 30 = 0xf0 */
+        odd[i] = high | (high & sign) * 30;
+    }
+}
+
+static void mma_int4(struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t *a[4], *b[2], *half_a[2][4], *half_b[2][2];
+    uint32_t bytes[2][6][LANES] __attribute__((aligned(64)));
+    fragment sums __attribute__((aligned(64))), odd __attribute__((aligned(64)));
+    operands(w, r, a, b);
+    if (mask != w->live)
+        check_convergence(w, r, mask, w->live);
+    for (int i = 0; i < 6; ++i) {
+        split_nibbles(i < 4 ? a[i] : b[i - 4], r->imm & (i < 4 ? MMA_A_UNSIGNED : MMA_B_UNSIGNED), bytes[0][i],
+                      bytes[1][i]);
+        for (int half = 0; half < 2; ++half)
+            *(i < 4 ? &half_a[half][i] : &half_b[half][i - 4]) = bytes[half][i];
+    }
+    multiply(sums, half_a[0], half_b[0], r->imm);
+    multiply(odd, half_a[1], half_b[1], r->imm);
+    for (int j = 0; j < 4; ++j)
+        for (int i = 0; i < LANES; ++i)
+            sums[j][i] += odd[j][i];
+    accumulate(w, r, mask, sums);
+}
+
+static inline int32_t ones(uint32_t x) {
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int32_t)(((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+}
+
+/* Lane i of sums[j]: row i / 4 + 8 (j / 2), column 2 (i % 4) + j % 2. The words of a row of A are those of the four
+ * lanes of a group, in one or (k of 256 bits) two registers; the words of a column of B likewise. Halves that a shape
+ * does not have come as zero registers, whose exclusive or is zero too. */
+static void mma_bits(struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t *a[4], *b[2];
+    fragment sums __attribute__((aligned(64)));
+    operands(w, r, a, b);
+    if (mask != w->live)
+        check_convergence(w, r, mask, w->live);
+    for (int j = 0; j < 4; ++j)
+        for (int i = 0; i < LANES; ++i) {
+            const int row = i & ~3, column = 4 * (2 * (i & 3) + (j & 1));
+            int32_t sum = 0;
+            for (int half = 0; half < 2; ++half)
+                for (int t = 0; t < 4; ++t) {
+                    const uint32_t x = a[(j >> 1) + 2 * half][row + t], y = b[half][column + t];
+                    sum += ones(r->imm & MMA_AND ? x & y : x ^ y);
+                }
+            sums[j][i] = sum;
+        }
+    accumulate(w, r, mask, sums);
+}
+
+extern handler JOIN(mma_float, ISA), JOIN(mma_f64, ISA); /* tensor_float.isa.c */
+
+handler *const JOIN(tensor_ops, ISA)[TENSOR_OPS] = {
+    [TENSOR_OP_INT8] = mma_int8,          [TENSOR_OP_INT4] = mma_int4,
+    [TENSOR_OP_BITS] = mma_bits,          [TENSOR_OP_FLOAT] = JOIN(mma_float, ISA),
+    [TENSOR_OP_F64] = JOIN(mma_f64, ISA),
+};

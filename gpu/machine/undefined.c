@@ -1,5 +1,6 @@
 /* What the helper records of decode_undefined.c do: bits of registers that are undefined, lane by lane. */
 #include "undefined.h"
+#include <string.h>
 
 /* Lanes with an undefined bit among `bits` of a place. */
 static uint32_t undefined_lanes(const struct warp *w, uint32_t kind, uint32_t offset, uint64_t bits) {
@@ -86,14 +87,23 @@ void op_undefined_check(struct warp *w, const struct record *r, uint32_t mask) {
     for (uint32_t k = 0; k < r->b; ++k, triple += 3) {
         const uint32_t lanes = undefined_lanes(w, triple[0], triple[1], (uint64_t)r->imm) & mask;
         for (uint32_t left = lanes; left; left &= left - 1) {
-            const struct event v = {.kind = EVENT_UNINITIALISED,
+            const unsigned lane = (unsigned)__builtin_ctz(left);
+            struct record place = *r;
+            struct event v = {.kind = EVENT_UNINITIALISED,
                                     .space = SPACE_REGISTER,
                                     .buffer = -1,
                                     .plane = -1,
                                     .other_plane = -1,
                                     .bytes = sizes[triple[0]],
                                     .name = w->block->machine->program->names[triple[2]]};
-            event_at(w, r, (unsigned)__builtin_ctz(left), v);
+            if (w->absent[lane]) { /* the shuffle is the fault, this is its use */
+                place.site = w->absent[lane] - 1;
+                v.kind = EVENT_ABSENT_LANE;
+                v.other =
+                    (struct event_access){.present = true, .warp = w->number, .lane = lane, .instruction = r->site};
+                memcpy(v.other.block, w->block->id, sizeof v.other.block);
+            }
+            event_at(w, &place, lane, v);
         }
         put(w, triple[0], triple[1], 0, 0, lanes);
     }

@@ -154,17 +154,15 @@ void valid_shared(struct warp *w, const struct record *r, uint32_t mask, const u
     struct valid *v = w->block->valid;
     if (!v)
         return;
-    if (x->store) {
-        mark_written(v->written, mask, at, x->bytes);
-        return;
-    }
-    if (all_written(v->written, mask, at, x->bytes))
-        return;
-    for (uint32_t left = mask; left; left &= left - 1) {
+    const bool reads = !x->store || x->atomic;
+    const bool good = !reads || all_written(v->written, mask, at, x->bytes);
+    for (uint32_t left = good ? 0 : mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         if (first_hole(v, at[lane], (size_t)at[lane] + x->bytes) < (size_t)at[lane] + x->bytes)
             report(w, r, lane, at[lane], x->bytes);
     }
+    if (x->store)
+        mark_written(v->written, mask, at, x->bytes);
 }
 
 static void mark(struct valid *v, size_t at, size_t bytes) {

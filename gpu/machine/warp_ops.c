@@ -73,19 +73,36 @@ static void scatter_one(struct warp *w, const struct part *parts, unsigned count
     scatter_words(w, parts, count, all);
 }
 
-/* These lanes read a lane that is not there: exited, in another branch, past the end of the block, or no member. */
-static void report_absent(struct warp *w, const struct part *parts, unsigned count, uint32_t lanes) {
-    const struct event v = {.kind = EVENT_ABSENT_LANE, .buffer = -1, .plane = -1, .other_plane = -1};
+/* What is undefined of a shuffle's results: the bits that are so in the lanes it reads, and all bits in the lanes that
+ * read a lane which is not there: exited, in another branch, past the end of the block, or no member. */
+static void shuffle_undefined(struct warp *w, const struct part *parts, unsigned count, const uint8_t source[LANES],
+                              uint32_t absent) {
+    uint32_t undefined[LANES] = {0}, where[LANES];
+    if (absent && !w->block->machine->program->follows_shuffles) {
+        atomic_store_explicit(&w->block->machine->absent, true, memory_order_relaxed);
+        absent = 0;
+    }
+    memcpy(where, w->absent, sizeof where);
     for (unsigned i = 0; i < count; ++i)
-        for (uint32_t left = lanes & parts[i].mask; left; left &= left - 1)
-            event_at(w, parts[i].r, (unsigned)__builtin_ctz(left), v);
+        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1)
+            undefined[__builtin_ctz(left)] = reg32(w, w->wide[parts[i].r->wide + 2])[__builtin_ctz(left)];
+    for (unsigned i = 0; i < count; ++i)
+        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            const bool gone = absent >> lane & 1;
+            reg32(w, w->wide[parts[i].r->wide + 3])[lane] = gone ? UINT32_MAX : undefined[source[lane]];
+            if (gone)
+                w->absent[lane] = parts[i].r->site + 1;
+            else if (undefined[source[lane]] && where[source[lane]])
+                w->absent[lane] = where[source[lane]];
+        }
 }
 
 /* imm = mode (0 up, 1 down, 2 bfly, 3 idx); a value, b lane operand, c clamp and segments; wide = member mask, the
  * predicate that says whether the source lane was in range (or UINT32_MAX), and what is undefined of the value and of
  * the result (0, 0: not watched). A lane that is out of range reads itself. */
 static void shfl(struct warp *w, const struct part *parts, unsigned count) {
-    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0, undefined[LANES] = {0};
+    uint32_t a[LANES], b[LANES], c[LANES], out[LANES], in_range = 0, absent = 0;
     uint8_t source[LANES];
     const uint32_t here = all_lanes(parts, count), taking_part = members(w, parts, count);
     gather_words(w, parts, count, OPERAND_A, a);
@@ -119,17 +136,7 @@ static void shfl(struct warp *w, const struct part *parts, unsigned count) {
         absent |= (uint32_t)(ok && !(taking_part >> from & 1)) << lane;
     }
     scatter_words(w, parts, count, out);
-    for (unsigned i = 0; i < count; ++i)
-        for (int lane = 0; lane < LANES && w->wide[parts[i].r->wide + 3]; ++lane)
-            if (i == 0 || parts[i].mask >> lane & 1)
-                undefined[lane] = reg32(w, w->wide[parts[i].r->wide + 2])[lane];
-    for (unsigned i = 0; i < count; ++i)
-        for (uint32_t left = w->wide[parts[i].r->wide + 3] ? parts[i].mask : 0; left; left &= left - 1) {
-            const int lane = __builtin_ctz(left);
-            reg32(w, w->wide[parts[i].r->wide + 3])[lane] = undefined[source[lane]];
-        }
-    if (absent & here)
-        report_absent(w, parts, count, absent & here);
+    shuffle_undefined(w, parts, count, source, absent & here);
     for (unsigned i = 0; i < count; ++i) {
         const uint32_t pred = w->wide[parts[i].r->wide + 1];
         if (pred != UINT32_MAX)
@@ -224,6 +231,17 @@ static void redux(struct warp *w, const struct part *parts, unsigned count) {
     scatter_one(w, parts, count, sum);
 }
 
+/* elect.sync: the lowest member, as an H200 elects; b = member mask, c = predicate. */
+static void elect(struct warp *w, const struct part *parts, unsigned count) {
+    const uint32_t lanes = members(w, parts, count);
+    if (!lanes)
+        return;
+    const uint32_t leader = (uint32_t)__builtin_ctz(lanes);
+    scatter_one(w, parts, count, leader);
+    for (unsigned i = 0; i < count; ++i)
+        set_pred(w, parts[i].r->c, 1u << leader, parts[i].mask);
+}
+
 /* bar.warp.sync: a = member mask. The members are together when it runs (execute.c); it orders their memory accesses.
  */
 static void warp_sync(struct warp *w, const struct part *parts, unsigned count) {
@@ -244,6 +262,8 @@ void run_together(struct warp *w, const struct part *parts, unsigned count) {
         match(w, parts, count);
     else if (run == op_redux)
         redux(w, parts, count);
+    else if (run == op_elect)
+        elect(w, parts, count);
     else
         warp_sync(w, parts, count);
 }
@@ -258,6 +278,7 @@ ALONE(op_vote, vote)
 ALONE(op_ballot, ballot)
 ALONE(op_match, match)
 ALONE(op_redux, redux)
+ALONE(op_elect, elect)
 ALONE(op_warp_sync, warp_sync)
 
 /* dst = a op b for predicates; imm = 0 and, 1 or, 2 xor, 3 copy of a; a and b may be GUARD_NEGATED. */
@@ -281,4 +302,19 @@ void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
 /* Prefetches. */
 void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
+}
+
+/* %clock and the like: steps of the block. Records of a straight run are counted at its end, so those since its start
+ * are added here. */
+void op_clock(struct warp *w, const struct record *r, uint32_t mask) {
+    const struct block *b = w->block;
+    const struct program *p = b->machine->program;
+    const uint64_t now = b->steps + p->weight[r - p->records] - p->weight[w->pc];
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        if (r->imm & CLOCK_WIDE)
+            reg64(w, r->dst)[i] = now;
+        else
+            reg32(w, r->dst)[i] = (uint32_t)(r->imm & CLOCK_HIGH ? now >> 32 : now);
+    }
 }

@@ -1,5 +1,6 @@
 /* Who is told of what: the watchers of shared and global memory, each in files of its own. */
 #include "watch.h"
+#include "async.h"
 #include "hazard.h"
 #include "valid.h"
 
@@ -25,7 +26,7 @@ void watch_barrier(struct block *b, bool all) {
 }
 
 void watch_exit(struct warp *w, const struct record *r, uint32_t lanes) {
-    (void)w, (void)r, (void)lanes;
+    async_exit(w, r, lanes);
 }
 
 void watch_end(struct block *b) {
@@ -34,13 +35,14 @@ void watch_end(struct block *b) {
 }
 
 uint8_t watch_bits(const struct block *b, const struct range *range) {
-    return valid_bits(b, range) | (b->hazards && b->hazards->busy ? WATCHED_ORDER : 0);
+    return (uint8_t)(valid_bits(b, range) | (b->hazards && b->hazards->busy ? WATCHED_ORDER : 0));
 }
 
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]) {
-    if (w->block->hazards && w->block->hazards->busy)
+    const unsigned watched = w->block->sites[r->c].watched;
+    if (watched & WATCHED_ORDER)
         hazard_shared(w, r, mask, at);
-    if (w->block->valid)
+    if (watched & WATCHED_VALID)
         valid_shared(w, r, mask, at);
 }
 

@@ -120,6 +120,23 @@ static bool parse_second(struct parser *p, struct ptx_operand *o) {
     return !p->failed;
 }
 
+/* `.b0 .h1 .b3210 ...` behind a register: which of its bytes or halves a video instruction means. */
+static bool parse_part(struct parser *p, struct ptx_operand *o) {
+    if (p->token.kind != TOKEN_DOTTED)
+        return !p->failed;
+    const char *text = p->token.text;
+    const size_t size = p->token.size;
+    bool good = size >= 2 && size <= 5 && (text[0] == 'b' || text[0] == 'h');
+    for (size_t i = 1; good && i < size; i++)
+        good = text[i] >= '0' && text[i] <= '7';
+    if (!good)
+        return fail_at(p, p->token.at, "elements of vector registers are not supported");
+    if (!(o->part = intern_name(p, text, size)))
+        return false;
+    advance(p);
+    return !p->failed;
+}
+
 static bool parse_displacement(struct parser *p, int64_t *out) {
     uint64_t bits = 0;
     if (is_mark(p, '+'))
@@ -149,9 +166,7 @@ static bool parse_name(struct parser *p, struct raw_operand *out, bool label_onl
     if (b && b->kind == BOUND_REGISTER) {
         *o = blank(PTX_OP_REGISTER);
         o->reg = b->index;
-        if (p->token.kind == TOKEN_DOTTED)
-            return fail_at(p, p->token.at, "elements of vector registers are not supported");
-        return parse_second(p, o);
+        return parse_part(p, o) && parse_second(p, o);
     }
     if (!b && !label_only && is_special(s->name, &vector))
         return parse_special(p, s, vector, o);

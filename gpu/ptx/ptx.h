@@ -85,12 +85,13 @@ enum ptx_operand_kind {
 
 struct ptx_operand {
     enum ptx_operand_kind kind;
-    bool negated;         /* !%p */
-    bool minus;           /* -%r (negated source register, rare) */
-    int reg;              /* register index; in an ADDRESS the base register, or -1 */
-    int second;           /* `%p|%q` and `_|%q`: the second destination register, else -1 */
-    int variable;         /* index into the module's (>= 0) variables, or -1 */
-    int function;         /* index into the module's functions, or -1 */
+    bool negated;     /* !%p */
+    bool minus;       /* -%r (negated source register, rare) */
+    int reg;          /* register index; in an ADDRESS the base register, or -1 */
+    int second;       /* `%p|%q` and `_|%q`: the second destination register, else -1 */
+    const char *part; /* %r1.b0, %r1.h10: "b0", "h10", the bytes or halves that a video instruction means; or NULL */
+    int variable;     /* index into the module's (>= 0) variables, or -1 */
+    int function;     /* index into the module's functions, or -1 */
     int64_t displacement; /* of an ADDRESS or VARIABLE */
     uint64_t bits;
     bool double_precision;

@@ -204,4 +204,9 @@ uint32_t independent_cpu(enum cpu_kind kind, const uint8_t *weight_row, const ui
 void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const uint8_t *activation_row, size_t id,
                            struct wide *sum);
 
+/* mma.c: one element of the result of mma with floating-point operands on sm_75 .. sm_121. a, b: k codes of type "f16",
+ * "bf16", "tf32" (the upper 19 bits), "e4m3" or "e5m2"; c and the result: bits of an f32, or (half) of an f16. */
+uint32_t independent_mma(unsigned sm, const char *a_type, const char *b_type, int k, bool half, const uint32_t *a,
+                         const uint32_t *b, uint32_t c);
+
 #endif

@@ -1,0 +1,160 @@
+/* hazard: accesses of one byte by two threads that nothing orders, and copies that are touched in flight. The machine
+ * finds them (gpu/machine/hazard.c has the argument why a clean run is clean in every order); two stores of different
+ * bytes to one cell of an output are coverage's. Two stores of the same bytes are a note, not a fault. */
+#include "../ref/checked.h"
+#include "oracle.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *place(const struct launch *l, const struct event *v, const char **kind) {
+    *kind = v->plane >= 0 ? "plane " : v->buffer >= 0 ? "buffer " : "";
+    return v->plane >= 0              ? l->planes[v->plane].name
+           : v->buffer >= 0           ? l->buffers[v->buffer].name
+           : v->space == SPACE_SHARED ? "shared memory"
+                                      : "a variable of the module";
+}
+
+static bool is_copy(const struct evidence *e, size_t instruction) {
+    const char *text = instruction < e->trace->site_count ? e->trace->sites[instruction].text : NULL;
+    return text != NULL && strstr(text, "cp.async") != NULL;
+}
+
+static bool is_nc(const struct evidence *e, size_t instruction) {
+    const char *text = instruction < e->trace->site_count ? e->trace->sites[instruction].text : NULL;
+    return text != NULL && strstr(text, ".nc.") != NULL;
+}
+
+/* "4-byte store", "16-byte copy". */
+static char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store) {
+    return must_format("%zu-byte %s", bytes, is_copy(e, instruction) ? "copy" : store ? "store" : "load");
+}
+
+static const char *suspects_of(const struct evidence *e, const struct event *v) {
+    const struct event_access *o = &v->other;
+    if (v->kind == EVENT_ASYNC_EXIT) {
+        return "a copy that is issued and never waited for: commit it, and wait for all groups before the end";
+    }
+    if (v->kind == EVENT_ASYNC_PENDING) {
+        return v->store ? "a stage is refilled while its copy is in flight: one stage too few, or a missing wait"
+                        : "the count of cp.async.wait_group is too high, or the wait comes after the access";
+    }
+    if (is_nc(e, v->instruction) || is_nc(e, o->instruction)) {
+        return "ld.global.nc (__restrict__, __ldg) of memory that the same kernel writes";
+    }
+    if (memcmp(v->block, o->block, sizeof v->block) != 0) {
+        return "blocks do not wait for each other: split the launch, or order them by atomics and fences";
+    }
+    if (v->instruction == o->instruction && v->warp == o->warp && v->store && o->store) {
+        return "two lanes own one element: lane map, stride or mask";
+    }
+    if (is_copy(e, v->instruction)) {
+        return "the copy overwrites what others may still use: a __syncthreads() after the last use, or one stage more";
+    }
+    if (is_copy(e, o->instruction)) {
+        return "the wait covers a thread's own copies only: a missing __syncthreads() after cp.async.wait_group";
+    }
+    if (v->warp == o->warp) {
+        return "a missing __syncwarp() between the two (shuffles and votes order no memory)";
+    }
+    return o->store ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
+                    : "a missing __syncthreads() after the last load and before the next store";
+}
+
+/* An earlier event is of the same two instructions, seen from the other side. */
+static bool mirrored(const struct evidence *e, size_t i) {
+    const struct event *v = &e->trace->events[i];
+    for (size_t k = 0; k < i; ++k) {
+        const struct event *x = &e->trace->events[k];
+        if (x->kind == v->kind && x->plane == v->plane && x->buffer == v->buffer && x->space == v->space &&
+            x->instruction == v->other.instruction && x->other.instruction == v->instruction) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *summary_of(const struct evidence *e, const struct event *v) {
+    const char *kind, *name = place(e->launch, v, &kind);
+    char *mine = access_text(e, v->instruction, v->bytes, v->store), *text;
+    char *others = access_text(e, v->other.instruction, v->other.bytes, v->other.store);
+    switch (v->kind) {
+    case EVENT_RACE:
+        text = must_format("%s at byte %" PRId64 " of %s%s races with a %s", mine, v->offset, kind, name, others);
+        break;
+    case EVENT_ASYNC_PENDING:
+        text = must_format("%s at byte %" PRId64 " of %s%s, where a cp.async is still in flight", mine, v->offset, kind,
+                           name);
+        break;
+    default:
+        text = must_format("a thread ends with a cp.async in flight");
+        break;
+    }
+    free(mine);
+    free(others);
+    return text;
+}
+
+static void add_other(const struct evidence *e, struct finding *f, const struct event_access *o) {
+    struct where p = {.cell = {-1, -1}};
+    where_site(&p, e->trace, o->instruction);
+    finding_line(f, "other", "block (%u,%u,%u) warp %u lane %u at %s  %s", o->block[0], o->block[1], o->block[2],
+                 o->warp, o->lane, where_text(&p), p.instruction != NULL ? p.instruction : "");
+    free(p.file);
+    free(p.inlined_file);
+    free(p.instruction);
+}
+
+static void note_benign(const struct evidence *e, struct findings *out) {
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        if (v->kind != EVENT_BENIGN_RACE || event_repeats(e, i) || mirrored(e, i)) {
+            continue;
+        }
+        const char *kind, *name = place(e->launch, v, &kind);
+        struct where p = {.cell = {-1, -1}};
+        where_site(&p, e->trace, v->instruction);
+        findings_note(out, "benign: threads store the same bytes to %s%s with nothing to order them, at %s  %s", kind,
+                      name, where_text(&p), p.instruction != NULL ? p.instruction : "");
+        free(p.file);
+        free(p.inlined_file);
+        free(p.instruction);
+    }
+}
+
+static enum ruling judge(const struct evidence *e, struct findings *out) {
+    if (e->launch->options.unwatched & WATCH_HAZARDS && e->launch->options.unwatched & WATCH_ASYNC) {
+        return RULING_NOT_JUDGED;
+    }
+    bool found = false;
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        if (v->kind != EVENT_RACE && v->kind != EVENT_ASYNC_PENDING && v->kind != EVENT_ASYNC_EXIT) {
+            continue;
+        }
+        if (event_repeats(e, i) || mirrored(e, i)) {
+            continue;
+        }
+        found = true;
+        struct finding *f = finding_of_event(out, "hazard", VERDICT_HAZARD, e, i, summary_of(e, v), suspects_of(e, v));
+        if (v->kind != EVENT_ASYNC_EXIT) {
+            const char *kind;
+            f->where.buffer = must_strdup(place(e->launch, v, &kind));
+            f->where.offset = v->offset;
+        }
+        if (v->other.present) {
+            add_other(e, f, &v->other);
+        }
+    }
+    note_benign(e, out);
+    if (!found && e->complete && e->trace->order_open != NULL) {
+        findings_note(out, "not proved for every order: %s", e->trace->order_open);
+    }
+    return found ? RULING_FOUND : RULING_CLEAN;
+}
+
+const struct oracle oracle_hazard = {
+    .name = "hazard",
+    .about = "no two threads touch one byte in an order that nothing fixes, and no copy in flight is touched",
+    .judge = judge,
+};

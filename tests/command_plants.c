@@ -1,0 +1,159 @@
+/* warpproof plants, and the watches: every small fault of fixtures/plants/machine is named, its clean twin is silent,
+ * and a watch that is off tells nothing. */
+#include "../cli/plant.h"
+#include "../oracles/oracle.h"
+#include "../ref/checked.h"
+#include "command_run.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(command_plants, every_small_fault_is_named, .timeout = 300) {
+    struct result r = run_command("plants --only machine");
+    cr_expect(r.code == 0, "exit %d:\n%s", r.code, r.text);
+    size_t n, listed = 0;
+    char **names = plant_names(".", PLANT_MACHINE, &n);
+    cr_assert(n >= 30, "only %zu small faults", n);
+    bool seen[VERDICTS] = {false};
+    for (size_t i = 0; i < n; ++i) {
+        struct plant p;
+        struct error e;
+        cr_assert(plant_load(".", names[i], &p, &e), "%s", e.text);
+        char *row = must_format("\nok   %s ", p.name);
+        listed += strstr(r.text, row) != NULL;
+        seen[p.verdict] = true;
+        free(row), free(names[i]);
+        plant_free(&p);
+    }
+    free(names);
+    cr_expect(listed == n, "%zu of %zu plants are listed as named:\n%s", listed, n, r.text);
+    cr_expect(seen[VERDICT_GUARD] && seen[VERDICT_HAZARD] && seen[VERDICT_UNWRITTEN] && seen[VERDICT_LAUNCH] &&
+                  seen[VERDICT_INPUT],
+              "some verdict has no small fault");
+    char *last = must_format("%zu passed, 0 failed, 0 skipped\n", n);
+    const size_t length = strlen(r.text), end = strlen(last);
+    cr_expect(length >= end && !strcmp(r.text + length - end, last), "the last line is not \"%s\"", last);
+    free(last);
+    free(r.text);
+}
+
+Test(command_plants, kernels_with_a_fault_are_named, .timeout = 300) {
+    expect_result(run_command("plants --only kernel"), 0, "ok   warp_offset_dropped");
+    expect_result(run_command("plants 'warp_*'"), 0, "1 passed, 0 failed, 0 skipped");
+}
+
+Test(command_plants, bad_arguments) {
+    expect_result(run_command("plants nosuch"), 3, "no plant matches 'nosuch'");
+    expect_result(run_command("plants --only machine warp_offset_dropped"), 3, "no plant is selected");
+    expect_result(run_command("plants --only all"), 2, "--only all: want machine or kernel");
+    expect_result(run_command("plants --json -"), 2, "standard output is /dev/stdout");
+    expect_result(run_command("plants --plant x"), 2, "unknown or ambiguous option '--plant'");
+    expect_result(run_command("plants --help"), 0, "usage: warpproof plants");
+    expect_result(run_command("gate --plant uninit_shared"), 2, "warpproof plants uninit_shared");
+    expect_result(run_command("list plants"), 0, "machine  uninit_shared            uninit HAZARD: ");
+}
+
+Test(command_plants, json) {
+    struct result r = run_command("plants uninit_shared --json /dev/stdout");
+    cr_expect(strstr(r.text, "{\"plant\": \"uninit_shared\", \"group\": \"machine\", \"about\": ") &&
+                  strstr(r.text, "\"expect\": {\"oracle\": \"uninit\", \"verdict\": \"HAZARD\"}, \"named\": true, "
+                                 "\"clean_is_silent\": true, \"findings\": [{\"case\": \"plants/uninit_shared\", "
+                                 "\"oracle\": \"uninit\", \"verdict\": \"HAZARD\", \"summary\": ") &&
+                  strstr(r.text, "\"clean_findings\": []}\n{\"summary\": {\"passed\": 1, \"failed\": 0, "),
+              "%s", r.text);
+    free(r.text);
+}
+
+/* A plant that nobody names, or whose twin is red, fails. The project's folder is a copy with one plant. */
+Test(command_plants, a_plant_that_proves_nothing_fails, .init = make_folder, .fini = remove_folder) {
+    static const struct {
+        const char *oracle, *verdict, *clean, *says;
+        int code;
+    } rows[] = {
+        {"uninit", "HAZARD", "uninit_shared_clean", "1 passed, 0 failed, 0 skipped", 0},
+        {"guard", "GUARD", "uninit_shared_clean", "p is not named by oracle guard (GUARD)", 1},
+        {"uninit", "GUARD", "uninit_shared_clean", "p is not named by oracle uninit (GUARD)", 1},
+        {"uninit", "HAZARD", "uninit_shared", "the clean twin of p is red", 1},
+        {"uninit", "HAZARD", "nosuch", "the clean twin of p is red", 1},
+        {"nosuch", "HAZARD", "uninit_shared_clean", "p.yaml:5:18: expect.oracle: no such oracle", 2},
+        {"uninit", "PASS", "uninit_shared_clean", "expect.verdict: a verdict that a wrong kernel gets", 2},
+    };
+    char *make = must_format("cd %s && mkdir -p gpu/kernels fixtures/cases fixtures/plants/machine fixtures/golden "
+                             "fixtures/ptx && cp \"$OLDPWD\"/fixtures/plants/machine/uninit_shared.ptx "
+                             "\"$OLDPWD\"/fixtures/plants/machine/uninit_shared.launch.yaml fixtures/plants/machine/",
+                             run_folder);
+    cr_assert(system(make) == 0, "%s", make);
+    free(make);
+    char *before = must_format("WARPPROOF_ROOT=%s", run_folder);
+    run_before = before;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *text = must_format("plant: p\nabout: a\nlaunch: uninit_shared.launch.yaml\nclean: {entry: %s}\nexpect: "
+                                 "{oracle: %s, verdict: %s}\n",
+                                 rows[i].clean, rows[i].oracle, rows[i].verdict);
+        put_file("fixtures/plants/machine/p.yaml", text, strlen(text));
+        expect_result(run_command("plants"), rows[i].code, rows[i].says);
+        free(text);
+    }
+    run_before = "";
+    free(before);
+}
+
+/* With a watch off its fault is not told, with it alone it is; under the name of its oracle both times. */
+Test(command_plants, watches_are_switched, .timeout = 300) {
+    static const struct {
+        const char *watch, *plant, *oracle;
+    } rows[] = {
+        {"bounds", "smem_past_arena", "guard"},
+        {"bounds", "read_neighbour", "guard"},
+        {"bounds", "store_into_input", "guard"},
+        {"alignment", "misaligned_vector", "guard"},
+        {"alignment", "ldmatrix_misaligned", "guard"},
+        {"planes", "plane_overflow", "guard"},
+        {"uninit", "uninit_shared", "uninit"},
+        {"uninit", "uninit_output", "uninit"},
+        {"uninit", "uninit_register", "uninit"},
+        {"hazards", "missing_barrier", "hazard"},
+        {"hazards", "global_race", "hazard"},
+        {"hazards", "intra_warp", "hazard"},
+        {"async", "exit_in_flight", "hazard"},
+        {"sync", "divergent_barrier", "sync"},
+        {"sync", "ldmatrix_diverged", "sync"},
+        {"sync", "absent_lane", "sync"},
+        {"stores", "never_written", "coverage"},
+        {"stores", "two_values", "coverage"},
+    };
+    bool seen[WATCHES] = {false};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *others = must_strdup("");
+        for (int k = 0; k < WATCHES; ++k) {
+            if (strcmp(watch_names[k], rows[i].watch) == 0) {
+                seen[k] = true;
+                continue;
+            }
+            char *more = must_format("%s%s%s", others, others[0] ? "," : "", watch_names[k]);
+            free(others);
+            others = more;
+        }
+        char *found = must_format("\"oracle\": \"%s\"", rows[i].oracle);
+        for (int on = 0; on < 2; ++on) {
+            struct result r = run_command("run fixtures/plants/machine/%s.launch.yaml --schedule in-order --watches %s "
+                                          "--json /dev/stdout",
+                                          rows[i].plant, on ? rows[i].watch : others);
+            cr_expect((strstr(r.text, found) != NULL) == on, "%s with %s %s: exit %d\n%s", rows[i].plant,
+                      rows[i].watch, on ? "alone" : "off", r.code, r.text);
+            free(r.text);
+        }
+        free(found), free(others);
+    }
+    for (int k = 0; k < WATCHES; ++k) {
+        cr_expect(seen[k], "watch %s is not tried", watch_names[k]);
+    }
+    /* and with none of them only the end of the launch is judged */
+    expect_result(run_command("run fixtures/plants/machine/uninit_shared.launch.yaml --watches none"), 0, "PASS");
+    expect_result(run_command("run fixtures/plants/machine/barrier_never_full.launch.yaml --watches none"), 1,
+                  "deadlock");
+    expect_result(run_command("run fixtures/plants/machine/over_limit_arena.launch.yaml --watches none"), 1,
+                  "233472 B of shared memory, sm_90 gives a block 232448");
+    expect_result(run_command("run fixtures/plants/machine/over_limit_arena.launch.yaml --set arena=135168 --arch "
+                              "sm_121"),
+                  1, "135168 B of shared memory, sm_121 gives a block 101376");
+}
