@@ -427,9 +427,9 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 static bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,
-                                                  opcodes_warp,    opcodes_tensor, opcodes_scalar,
-                                                  opcodes_video,   opcodes_atomic, opcodes_hints};
+    static const struct opcode *const tables[] = {
+        opcodes_convert, opcodes_compare, opcodes_cvt,   opcodes_memory, opcodes_async, opcodes_warp,
+        opcodes_tensor,  opcodes_scalar,  opcodes_video, opcodes_atomic, opcodes_hints};
     if (is_rare_integer(d))
         return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)

@@ -344,7 +344,7 @@ void events_add(struct event_table *t, const struct event *v, uint64_t block, ui
 void events_merge(struct event_table *into, const struct event_table *from);
 /* The events in (block, order of execution); the caller frees them. */
 struct event *events_sorted(const struct event_table *t);
-/* Fills in block, warp, site and count, and adds it to the block's events. */
+/* Fills in block, warp, site and, where it is 0, a count of 1, and adds it to the block's events. */
 void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v);
 
 /* memory.c: the exact path of an access of any space, lane by lane, with all events. addr: as the instruction forms

@@ -304,8 +304,8 @@ void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
 }
 
-/* %clock and the like, which differ from run to run: steps of the block. Records of a straight run are counted at its end, so those since its start
- * are added here. */
+/* %clock and the like, which differ from run to run: steps of the block. Records of a straight run are counted at its
+ * end, so those since its start are added here. */
 void op_clock(struct warp *w, const struct record *r, uint32_t mask) {
     const struct block *b = w->block;
     const struct program *p = b->machine->program;
