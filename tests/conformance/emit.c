@@ -40,6 +40,7 @@ static const char *access_space(const struct unit_memory *m) {
 /* The instructions, with registers for operands: %i inputs, %o results, %a addresses of memories. */
 static void put_code(struct text *t, const char *code) {
     unsigned input = 0, result = 0, memory = 0;
+    const char last = code[strlen(code) - 1];
     while (*code) {
         size_t word = 1;
         while ((code[word] >= 'a' && code[word] <= 'z') || (code[word] >= '0' && code[word] <= '9'))
@@ -70,7 +71,7 @@ static void put_code(struct text *t, const char *code) {
         }
         code += word;
     }
-    put(t, ";\n");
+    put(t, last == '}' || last == ':' ? "\n" : ";\n");
 }
 
 static void put_memory(struct text *t, const struct form *f, unsigned m) {

@@ -38,7 +38,7 @@ const struct row rows_convert[] = {
     {.code = "cvt.<rn,rz,rm,rp>.f16.<u8,s8,u16,s16> =f16, $b16"},
     {.code = "cvt.<rn,rz,rm,rp>.f16.<u32,s32> =f16, $b32"},
     {.code = "cvt.<rn,rz,rm,rp>.f16.<u64,s64> =f16, $b64"},
-    {.code = "cvt.<rn,rz,rm,rp>.bf16.<u8,s8,u16,s16> =bf16, $b16"},
+    {.code = "cvt.<rn,rz,rm,rp>.bf16.<u16,s16> =bf16, $b16"},
     {.code = "cvt.<rn,rz,rm,rp>.bf16.<u32,s32> =bf16, $b32"},
     {.code = "cvt.<rn,rz,rm,rp>.bf16.<u64,s64> =bf16, $b64"},
     /* to integers */
@@ -54,7 +54,7 @@ const struct row rows_convert[] = {
     {.code = "cvt.<rni,rzi,rmi,rpi>.<u8,s8,u16,s16>.f16 =b16, $f16"},
     {.code = "cvt.<rni,rzi,rmi,rpi>.<u32,s32>.f16 =b32, $f16"},
     {.code = "cvt.<rni,rzi,rmi,rpi>.<u64,s64>.f16 =b64, $f16"},
-    {.code = "cvt.<rni,rzi,rmi,rpi>.<u8,s8,u16,s16>.bf16 =b16, $bf16"},
+    {.code = "cvt.<rni,rzi,rmi,rpi>.<u16,s16>.bf16 =b16, $bf16"},
     {.code = "cvt.<rni,rzi,rmi,rpi>.<u32,s32>.bf16 =b32, $bf16"},
     {.code = "cvt.<rni,rzi,rmi,rpi>.<u64,s64>.bf16 =b64, $bf16"},
     /* between floats */

@@ -17,6 +17,5 @@ const struct row rows_video[] = {
     {.code = "<vadd,vabsdiff>4.s32.s32.u32 =b32.<b0,b31,b3210>, $b32.<b3210,b0246>, $b32.<b7654,b1100>, $b32"},
     {.code = "vset2.<u,s>32.<u,s>32.<eq,ne,lt,le,gt,ge><,.add> =b32, $b32, $b32, $b32"},
     {.code = "vset4.<u,s>32.<u,s>32.<eq,ne,lt,le,gt,ge><,.add> =b32, $b32, $b32, $b32"},
-    {.code = "vabsdiff4.u32.u32.u32.add =b32, $b32, $b32, 0"},
     {0},
 };
