@@ -15,7 +15,7 @@ static const char *const seed_body =
     "{%r15, %r16, %r17, %r18};\n"
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f11, %f12, %r17, %r18}, {%r11, %r12, %r13, %r14}, {%r4, "
     "%r5}, "
-    "{%f11, %f12, %r17, 0f3F800000};\n"
+    "{%r15, %r16, %r17, 0f3F800000};\n"
     "mov.u32 %r20, 0;\nLOOP:\nadd.s32 %r20, %r20, 1;\nxor.b32 %r21, %r15, %r20;\nsetp.lt.s32 %p1, %r20, %r5;\n"
     "@%p1 bra LOOP;\nsetp.gt.u32 %p2, %r5, 15;\n@%p2 bra ELSE;\nshfl.sync.bfly.b32 %r22, %r21, 1, 31, 65535;\n"
     "prmt.b32 %r21, %r22, %r4, 21554;\nbra.uni JOIN;\nELSE:\ncvt.rn.f32.s32 %f1, %r21;\nfma.rn.f32 %f2, %f1, %f1, "
@@ -208,7 +208,8 @@ static void fuzz(const char *name, const char *seed, const char *level) {
     module_level = level;
     cut_words(seed);
     const struct left whole = run(seed, 1);
-    cr_assert(whole.ran && whole.events == 0, "the seed itself does not run cleanly");
+    cr_assert(whole.ran && whole.events == 0, "the seed itself does not run cleanly: ran %d, %zu events, the first %d at instruction %zu",
+              whole.ran, whole.events, whole.first.kind, whole.first.instruction);
     size_t ran = 0, changed = 0, with_events = 0;
     for (int i = 0; i < ROUNDS; ++i) {
         char *body = mutate(seed);
