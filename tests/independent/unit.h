@@ -141,6 +141,7 @@ s128 unit_integer(struct unit_type t, uint64_t bits);         /* as t reads it *
 uint64_t unit_integer_bits(struct unit_type t, s128 x);       /* modulo 2^bits */
 s128 unit_clamp(struct unit_type t, s128 x);                  /* to the range of t */
 uint64_t unit_add_float(const struct unit_format *f, uint64_t a, uint64_t b, enum unit_rounding r, bool flush);
+uint64_t unit_fma_float(const struct unit_format *f, uint64_t a, uint64_t b, uint64_t c); /* to nearest */
 /* -1, 0, 1, or 2 when one is a NaN. */
 int unit_compare(struct unit_type t, uint64_t a, uint64_t b, bool flush);
 
