@@ -162,11 +162,13 @@ enum golden_verdict golden_compare(const struct golden *g, const struct form *f,
             at += width(f->read.result[k]);
             equal = equal && x[k] == out[k * f->vectors + i];
         }
-        if (!equal && (f->row->note && f->row->open)) {
-            uint64_t a[UNIT_INPUTS];
+        if (!equal) {
+            uint64_t a[UNIT_INPUTS], got[UNIT_RESULTS];
             for (unsigned k = 0; k < f->read.inputs; ++k)
                 a[k] = in[k * f->vectors + i];
-            equal = f->row->open(&f->read, a);
+            for (unsigned k = 0; k < f->read.results; ++k)
+                got[k] = out[k * f->vectors + i];
+            equal = form_excuses(f, a, x, got);
         }
         if (!equal && !(*differ)++) {
             *first = i;

@@ -47,24 +47,6 @@ static void gather(const uint64_t *from, unsigned count, size_t n, size_t i, uin
         to[k] = from[k * n + i];
 }
 
-static int64_t in_order(uint64_t x) { /* binary32 as integers that count units of the last place */
-    const int64_t magnitude = (int64_t)(x & 0x7fffffff);
-    return x >> 31 & 1 ? -magnitude : magnitude;
-}
-
-static bool excused(const struct form *f, const uint64_t *in, const uint64_t *want, const uint64_t *got) {
-    if (!f->row->note)
-        return false;
-    if (f->row->open)
-        return f->row->open(&f->read, in);
-    for (unsigned k = 0; k < f->read.results; ++k) {
-        const int64_t by = in_order(want[k]) - in_order(got[k]);
-        if (by > f->row->units || -by > (int64_t)f->row->units)
-            return false;
-    }
-    return true;
-}
-
 static void compare(const struct form *f, const uint64_t *in, const uint64_t *want, const uint64_t *got,
                     struct outcome *o) {
     const size_t n = f->vectors;
@@ -78,7 +60,7 @@ static void compare(const struct form *f, const uint64_t *in, const uint64_t *wa
         gather(in, f->read.inputs, n, i, d.in);
         gather(want, f->read.results, n, i, d.want);
         gather(got, f->read.results, n, i, d.got);
-        if (excused(f, d.in, d.want, d.got))
+        if (form_excuses(f, d.in, d.want, d.got))
             o->excused++;
         else if (o->differ++ < SHOWN)
             o->shown[o->differ - 1] = d;
