@@ -85,6 +85,8 @@ uint64_t result_mask(const char *kind);
 
 /* ---- golden.c ---- */
 
+uint64_t results_digest(const struct form *f, const uint64_t *out); /* 8 bytes of SHA-256 */
+
 struct golden;
 enum { GOLDEN_VECTORS = 256 };
 /* Bytes measured on a GPU: folder/index.tsv and folder/results.bin.zz. NULL with "" in e: there are none. */
