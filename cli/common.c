@@ -1,4 +1,5 @@
 #include "../ref/checked.h"
+#include "../ref/half_functions.h"
 #include "../ref/printable.h"
 #include "../ref/rcp_approx.h"
 #include "command.h"
@@ -123,9 +124,16 @@ char *project_root(struct error *e) {
 }
 
 bool load_measured_tables(const char *root, struct error *e) {
-    char *path = must_format("%s/fixtures/golden/rcp_approx_sm90.bin.zz", root);
-    const bool good = access(path, F_OK) != 0 || rcp_approx_load(path, e);
-    free(path);
+    static const struct {
+        const char *name;
+        bool (*load)(const char *path, struct error *e);
+    } tables[] = {{"rcp_approx", rcp_approx_load}, {"half_functions", half_functions_load}};
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof tables / sizeof *tables; ++i) {
+        char *path = must_format("%s/fixtures/golden/%s_sm90.bin.zz", root, tables[i].name);
+        good = access(path, F_OK) != 0 || tables[i].load(path, e);
+        free(path);
+    }
     return good;
 }
 

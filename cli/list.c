@@ -104,8 +104,8 @@ static int list_archs(void) {
            "threads a proc.", "blocks a proc.", "floating-point mma");
     for (const struct arch *a = archs; a->name != NULL; ++a) {
         const struct tensor_unit *u = tensor_unit(a);
-        printf("%-8s %-14s %11zu %15zu %15u %14u  %s%s\n", a->name, u->name, a->shared_block / 1024, a->shared_sm / 1024,
-               a->threads_sm, a->blocks_sm, u->measured ? "measured" : "model of the literature",
+        printf("%-8s %-14s %11zu %15zu %15u %14u  %s%s\n", a->name, u->name, a->shared_block / 1024,
+               a->shared_sm / 1024, a->threads_sm, a->blocks_sm, u->measured ? "measured" : "model of the literature",
                a == arch_default() ? "; the default" : "");
     }
     return EXIT_PASSED;

@@ -20,7 +20,7 @@ static const struct {
     {"dequantize", "a tensor of a GGUF file, or raw blocks, to raw float32", dequantize_main},
     {"quantize", "raw float32 to raw blocks", quantize_main},
     {"reference", "a contract's bits for operands in raw files", reference_main},
-    {"list", "list kernels, formats, contracts, cases, oracles or plants", list_main},
+    {"list", "list kernels, formats, contracts, cases, oracles, plants or archs", list_main},
 };
 
 static void help(FILE *out) {

@@ -36,8 +36,8 @@ static bool read_expect(const struct yaml_doc *doc, struct plant *p, struct erro
         return false;
     }
     const bool known_verdict = verdict_named(verdict, &p->verdict);
-    if (!known_verdict || !(verdict_is_wrong_kernel(p->verdict) ||
-                            (p->group == PLANT_MACHINE && p->verdict == VERDICT_INPUT))) {
+    if (!known_verdict ||
+        !(verdict_is_wrong_kernel(p->verdict) || (p->group == PLANT_MACHINE && p->verdict == VERDICT_INPUT))) {
         return yaml_fail(doc, node, 0, e,
                          "expect.verdict: a verdict that a wrong kernel gets, such as DIFFERS or GUARD");
     }
@@ -45,8 +45,8 @@ static bool read_expect(const struct yaml_doc *doc, struct plant *p, struct erro
     for (size_t i = 0; oracles[i] != NULL; ++i) {
         known |= strcmp(oracles[i]->name, p->oracle) == 0;
     }
-    return known || yaml_fail(doc, yaml_get(expect, "oracle"), 0, e,
-                              "expect.oracle: no such oracle (warpproof list oracles)");
+    return known ||
+           yaml_fail(doc, yaml_get(expect, "oracle"), 0, e, "expect.oracle: no such oracle (warpproof list oracles)");
 }
 
 /* clean: {entry: NAME, shape: {n: 3}}, the shape only where it is another one than the launch file's. */
@@ -90,9 +90,8 @@ static bool read_arch(const struct yaml_doc *doc, struct plant *p, struct error 
 
 static bool read_plant(const struct yaml_doc *doc, const char *name, struct plant *p, struct error *e) {
     if (!yaml_expect(doc, doc->root, YAML_MAPPING, "a plant", e) ||
-        !yaml_check_keys(doc, doc->root, "a plant", keys[p->group], e) ||
-        !take(doc, doc->root, "plant", &p->name, e) || !take(doc, doc->root, "about", &p->about, e) ||
-        !read_expect(doc, p, e)) {
+        !yaml_check_keys(doc, doc->root, "a plant", keys[p->group], e) || !take(doc, doc->root, "plant", &p->name, e) ||
+        !take(doc, doc->root, "about", &p->about, e) || !read_expect(doc, p, e)) {
         return false;
     }
     if (strcmp(p->name, name) != 0) {

@@ -1,5 +1,5 @@
-/* Planted faults. fixtures/plants/NAME.yaml, group kernel: a fault of one of our kernels, as the PTX that was built with
- * NAME.patch; it stands in for the kernel in the cases. fixtures/plants/machine/NAME.yaml, group machine: a small
+/* Planted faults. fixtures/plants/NAME.yaml, group kernel: a fault of one of our kernels, as the PTX that was built
+ * with NAME.patch; it stands in for the kernel in the cases. fixtures/plants/machine/NAME.yaml, group machine: a small
  * kernel with the fault, and its clean twin. Each says which oracle must name it with which verdict. */
 #ifndef CLI_PLANT_H
 #define CLI_PLANT_H

@@ -1,5 +1,5 @@
-/* warpproof plants: plants every fault of fixtures/plants and shows which oracle names it. A plant passes when its fault
- * is named by the oracle, and with the verdict, that must name it, and its clean twin is silent. */
+/* warpproof plants: plants every fault of fixtures/plants and shows which oracle names it. A plant passes when its
+ * fault is named by the oracle, and with the verdict, that must name it, and its clean twin is silent. */
 #include "../gpu/case.h"
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
@@ -19,7 +19,8 @@ static const char usage[] =
     "usage: warpproof plants [NAME]... [--only GROUP] [--json FILE] [-j N]\n"
     "\n"
     "Plants the faults of fixtures/plants (all, or those of that NAME or glob), and shows which oracle names each. A\n"
-    "plant passes when the oracle that must name its fault does, with the right verdict, and its clean twin is silent.\n"
+    "plant passes when the oracle that must name its fault does, with the right verdict, and its clean twin is "
+    "silent.\n"
     "\n"
     "  --only GROUP     machine: small kernels, each with one fault, and the same kernel without it; kernel: our own\n"
     "                   kernels with a fault, on a few of their cases, and the kernels as they are\n"

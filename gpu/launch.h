@@ -159,9 +159,9 @@ struct cell_history {
     struct cell_writer first, last; /* lowest and highest in (block, program order) */
     uint32_t arrivals, syncs; /* barriers and bar.warp.sync that the last writer's warp had come to at that store */
     bool raced;               /* two threads of one block stored different bytes with no barrier between */
-    bool atomic;              /* an atomic has written it: what may come before or after a store of other bytes is not told
-                               * by stores alone */
-    bool several;             /* more than one thread stored it */
+    bool atomic;  /* an atomic has written it: what may come before or after a store of other bytes is not told
+                   * by stores alone */
+    bool several; /* more than one thread stored it */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */

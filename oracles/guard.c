@@ -102,9 +102,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         free(reach);
     }
     const uint32_t mine = WATCH_BOUNDS | WATCH_ALIGNMENT | WATCH_PLANES;
-    return found                                            ? RULING_FOUND
-           : (e->launch->options.unwatched & mine) == mine ? RULING_NOT_JUDGED
-                                                            : RULING_CLEAN;
+    return found ? RULING_FOUND : (e->launch->options.unwatched & mine) == mine ? RULING_NOT_JUDGED : RULING_CLEAN;
 }
 
 const struct oracle oracle_guard = {

@@ -84,4 +84,7 @@ char *cell_text(uint64_t v, unsigned bytes, bool is_f32);
  * elsewhere poison must fill the whole cell. */
 bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
 
+/* The launch executed an instruction without a bit-exact model: equal or not, its bits prove nothing. */
+bool evidence_approximate(const struct evidence *e);
+
 #endif

@@ -1,6 +1,7 @@
 /* parity: the bytes of every output equal the contract's (or the launch file's `expect`). Bytes, never values: -0 is
  * not +0, and a NaN must have the right payload. Cells that were never written are coverage's to name. A contract that
- * needs the measured rcp.approx and does not have it proves nothing: APPROXIMATE.
+ * needs the measured rcp.approx and does not have it proves nothing: APPROXIMATE. So does a launch that executed an
+ * instruction without a bit-exact model (oracles/approximate.c).
  *
  * Where the launch file gives bytes for the contract's result as well, the two must agree. If they do not, nobody knows
  * what is right: that is an INPUT finding, which says whose bits the kernel has, and parity is not ruled on. */
@@ -99,7 +100,8 @@ static const struct contract *other_contract(const struct evidence *e, size_t bu
 static void describe(const struct evidence *e, size_t buffer, const uint8_t *wrong, size_t first,
                      struct findings *out) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
-    struct finding *f = findings_add(out, "parity", VERDICT_DIFFERS);
+    const bool proves_nothing = evidence_approximate(e);
+    struct finding *f = findings_add(out, "parity", proves_nothing ? VERDICT_APPROXIMATE : VERDICT_DIFFERS);
     where_cell(&f->where, e, buffer, first);
     const struct where *w = &f->where;
     const bool matrix = w->axis[1] != NULL && strcmp(w->axis[1], "row") == 0;
@@ -117,6 +119,9 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
                      : must_format("%s %" PRId64, w->axis[0], w->cell[0]);
     finding_line(f, "first", "%s (%s byte %" PRId64 ")   want %s   got %s", cell, b->name, w->offset, want, got);
 
+    if (proves_nothing) {
+        finding_line(f, "", "the launch executed approximate instructions: this alone says nothing about the kernel");
+    }
     struct pattern p = pattern_of(wrong, m.n0, m.n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
     finding_line(f, "shape", "%s%s%s", p.text, p.suspects ? "   -> " : "", p.suspects ? p.suspects : "");
     bool last_place = false;

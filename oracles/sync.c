@@ -36,9 +36,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             }
         }
     }
-    return found                                           ? RULING_FOUND
-           : e->launch->options.unwatched & WATCH_SYNC ? RULING_NOT_JUDGED
-                                                           : RULING_CLEAN;
+    return found ? RULING_FOUND : e->launch->options.unwatched & WATCH_SYNC ? RULING_NOT_JUDGED : RULING_CLEAN;
 }
 
 const struct oracle oracle_sync = {

@@ -54,6 +54,7 @@ Test(command, list_shows_what_there_is) {
     expect_result(run_command("list contracts"), 0, "q4_k_pad40_two_term");
     expect_result(run_command("list oracles"), 0, "coverage");
     expect_result(run_command("list plants"), 0, "warp_offset_dropped");
+    expect_result(run_command("list archs"), 0, "sm_121");
     expect_result(run_command("list cases 'q4_K/*/nt1.od1.id256/*'"), 0,
                   "q4_K/pad40/mmq_wide_ldb_kd8/nt1.od1.id256/coded/s1\n");
     expect_result(run_command("list cases nosuchcase"), 3, "no case matches 'nosuchcase'");

@@ -102,24 +102,15 @@ Test(command_plants, watches_are_switched, .timeout = 300) {
     static const struct {
         const char *watch, *plant, *oracle;
     } rows[] = {
-        {"bounds", "smem_past_arena", "guard"},
-        {"bounds", "read_neighbour", "guard"},
-        {"bounds", "store_into_input", "guard"},
-        {"alignment", "misaligned_vector", "guard"},
-        {"alignment", "ldmatrix_misaligned", "guard"},
-        {"planes", "plane_overflow", "guard"},
-        {"uninit", "uninit_shared", "uninit"},
-        {"uninit", "uninit_output", "uninit"},
-        {"uninit", "uninit_register", "uninit"},
-        {"hazards", "missing_barrier", "hazard"},
-        {"hazards", "global_race", "hazard"},
-        {"hazards", "intra_warp", "hazard"},
-        {"async", "exit_in_flight", "hazard"},
-        {"sync", "divergent_barrier", "sync"},
-        {"sync", "ldmatrix_diverged", "sync"},
-        {"sync", "absent_lane", "sync"},
-        {"stores", "never_written", "coverage"},
-        {"stores", "two_values", "coverage"},
+        {"bounds", "smem_past_arena", "guard"},        {"bounds", "read_neighbour", "guard"},
+        {"bounds", "store_into_input", "guard"},       {"alignment", "misaligned_vector", "guard"},
+        {"alignment", "ldmatrix_misaligned", "guard"}, {"planes", "plane_overflow", "guard"},
+        {"uninit", "uninit_shared", "uninit"},         {"uninit", "uninit_output", "uninit"},
+        {"uninit", "uninit_register", "uninit"},       {"hazards", "missing_barrier", "hazard"},
+        {"hazards", "global_race", "hazard"},          {"hazards", "intra_warp", "hazard"},
+        {"async", "exit_in_flight", "hazard"},         {"sync", "divergent_barrier", "sync"},
+        {"sync", "ldmatrix_diverged", "sync"},         {"sync", "absent_lane", "sync"},
+        {"stores", "never_written", "coverage"},       {"stores", "two_values", "coverage"},
     };
     bool seen[WATCHES] = {false};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -138,8 +129,8 @@ Test(command_plants, watches_are_switched, .timeout = 300) {
             struct result r = run_command("run fixtures/plants/machine/%s.launch.yaml --schedule in-order --watches %s "
                                           "--json /dev/stdout",
                                           rows[i].plant, on ? rows[i].watch : others);
-            cr_expect((strstr(r.text, found) != NULL) == on, "%s with %s %s: exit %d\n%s", rows[i].plant,
-                      rows[i].watch, on ? "alone" : "off", r.code, r.text);
+            cr_expect((strstr(r.text, found) != NULL) == on, "%s with %s %s: exit %d\n%s", rows[i].plant, rows[i].watch,
+                      on ? "alone" : "off", r.code, r.text);
             free(r.text);
         }
         free(found), free(others);

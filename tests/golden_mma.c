@@ -35,7 +35,7 @@ static size_t wrong_results(const struct mma_case *c, const struct arch *arch, c
     struct ptx_module *m;
     struct trace t;
     struct error e = {""};
-    cr_assert(mma_run(c, arch, NULL, "", 32, tiles, MMA_ROWS, &m, &t, &e), "%s", e.text);
+    cr_assert(mma_run(NULL, c, arch, NULL, "", 32, tiles, MMA_ROWS, &m, &t, &e), "%s", e.text);
     size_t wrong = 0;
     for (size_t i = 0; i < MMA_ROWS; ++i)
         wrong += tiles[i].d[i % 16][i * 3 % 8] != want[i];
@@ -59,9 +59,8 @@ Test(golden_mma, equals_mma_sim) {
         const size_t wrong = wrong_results(&c, arch_named(arch), end + 1);
         cr_assert(wrong == 0, "%s %s: %zu of %d results differ from MMA-Sim's", arch, name, wrong, MMA_ROWS);
         /* planted: the numbers of another generation */
-        const struct arch *other = arch_named(strcmp(arch, "sm_120") && strcmp(arch, "sm_90") && strcmp(arch, "sm_100")
-                                                  ? "sm_120"
-                                                  : "sm_89");
+        const struct arch *other =
+            arch_named(strcmp(arch, "sm_120") && strcmp(arch, "sm_90") && strcmp(arch, "sm_100") ? "sm_120" : "sm_89");
         others += mma_case_runs(&c, other) && wrong_results(&c, other, end + 1) > 0;
         at = end + 1 + MMA_ROWS * (2 * c.form->k + 2) * 4;
     }

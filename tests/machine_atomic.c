@@ -9,7 +9,7 @@ static struct launch_buffer inout(const char *name, void *data, size_t bytes, si
 /* Lanes take their turns in ascending order: lane i sees what the lanes below it made. */
 Test(machine_atomic, lanes_in_order) {
     static const struct {
-        const char *operation; /* of old value and lane number */
+        const char *operation;        /* of old value and lane number */
         uint32_t start, seen[3], end; /* seen by lanes 0, 1, 31 */
     } cases[] = {
         {"atom.global.add.u32 %r2, [%rd1], %r1;", 100, {100, 100, 565}, 596},
@@ -40,8 +40,9 @@ Test(machine_atomic, lanes_in_order) {
                  "setp.eq.u32 %%p1, %%r1, 0;\nld.global.u32 %%r4, [%%rd1];\n@%%p1 st.shared.u32 [tile], %%r4;\n"
                  "bar.sync 0;\n%s\nst.global.u32 [%%rd2], %%r2;\nbar.sync 0;\nld.shared.u32 %%r4, [tile];\n%s\nret;\n",
                  operation, k & 1 ? "@%p1 st.global.u32 [%rd1], %r4;" : "");
-        struct launch_buffer b[2] = {inout("cell", &cell, 4, 4),
-                                     {.name = "seen", .role = BUFFER_OUT, .bytes = 128, .cell_bytes = 4, .data = (void *)seen}};
+        struct launch_buffer b[2] = {
+            inout("cell", &cell, 4, 4),
+            {.name = "seen", .role = BUFFER_OUT, .bytes = 128, .cell_bytes = 4, .data = (void *)seen}};
         const struct machine_test test = {.body = body, .buffers = b, .buffer_count = 2};
         struct trace t;
         struct ptx_module *m = machine_must(&test, &t);
@@ -68,10 +69,12 @@ Test(machine_atomic, widths) {
         "mov.u16 %h1, 0;\nmov.u16 %h2, 0xbeef;\natom.global.cas.b16 %h3, [%rd5], %h1, %h2;\ncvt.u32.u16 %r2, %h3;\n"
         "st.global.u32 [%rd6], %r2;\n",
         "mov.u64 %rd7, 1;\natom.global.add.u64 %rd8, [%rd5+8], %rd7;\nst.global.u64 [%rd6], %rd8;\n",
-        ".reg .b128 %q<4>;\nld.global.b128 %q1, [%rd5];\nmov.u64 %rd7, 5;\nmov.u64 %rd8, 6;\nmov.b128 %q2, {%rd7, %rd8};\n"
+        ".reg .b128 %q<4>;\nld.global.b128 %q1, [%rd5];\nmov.u64 %rd7, 5;\nmov.u64 %rd8, 6;\nmov.b128 %q2, {%rd7, "
+        "%rd8};\n"
         "atom.global.cas.b128 %q3, [%rd5], %q1, %q2;\nst.global.b128 [%rd6], %q3;\n",
         ".reg .b128 %q<4>;\nmov.u64 %rd7, 7;\nmov.u64 %rd8, 8;\nmov.b128 %q2, {%rd7, %rd8};\n"
-        "atom.global.exch.b128 %q3, [%rd5], %q2;\nmov.b128 {%rd9, %rd10}, %q3;\nst.global.v2.u64 [%rd6], {%rd9, %rd10};\n",
+        "atom.global.exch.b128 %q3, [%rd5], %q2;\nmov.b128 {%rd9, %rd10}, %q3;\nst.global.v2.u64 [%rd6], {%rd9, "
+        "%rd10};\n",
         "mov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f00000001;\n"
         "atom.global.add.v4.f32 {%f5, _, %f7, %f8}, [%rd5], {%f1, %f1, %f2, %f1};\nmov.f32 %f6, 0f00000000;\n"
         "st.global.v4.f32 [%rd6], {%f5, %f6, %f7, %f8};\n",
@@ -140,8 +143,8 @@ Test(machine_atomic, widths) {
         struct ptx_module *m = machine_must(&test, &t);
         for (int i = 0; i < 32; ++i)
             for (int e = 0; e < 4; ++e) {
-                cr_assert(cells[i][e] == want[i][e], "case %zu lane %d word %d: want %08x got %08x", k, i, e, want[i][e],
-                          cells[i][e]);
+                cr_assert(cells[i][e] == want[i][e], "case %zu lane %d word %d: want %08x got %08x", k, i, e,
+                          want[i][e], cells[i][e]);
                 cr_assert(seen[i][e] == want_seen[i][e], "case %zu lane %d word %d: want old %08x got %08x", k, i, e,
                           want_seen[i][e], seen[i][e]);
             }
@@ -151,8 +154,8 @@ Test(machine_atomic, widths) {
     }
 }
 
-/* Global memory flushes the subnormal numbers of f32, shared memory keeps them (facts/ptx.md F-16); generic addresses go
- * by where they lead. */
+/* Global memory flushes the subnormal numbers of f32, shared memory keeps them (facts/ptx.md F-16); generic addresses
+ * go by where they lead. */
 Test(machine_atomic, f32_by_memory) {
     static const struct {
         const char *body;
@@ -205,10 +208,11 @@ Test(machine_atomic, threads_change_nothing) {
         for (int threads = 1; threads <= 5; threads += 2) {
             uint32_t cells[16] = {0}, *order = calloc(THREADS, 4);
             char body[700];
-            snprintf(body, sizeof body,
-                     "ld.param.u64 %%rd1, [p0];\nld.param.u64 %%rd2, [p1];\nmov.u32 %%r1, %%tid.x;\n"
-                     "mov.u32 %%r2, %%ctaid.x;\nmad.lo.u32 %%r4, %%r2, 32, %%r1;\nsetp.eq.u32 %%p1, %%r4, 700;\n%sret;\n",
-                     bodies[k]);
+            snprintf(
+                body, sizeof body,
+                "ld.param.u64 %%rd1, [p0];\nld.param.u64 %%rd2, [p1];\nmov.u32 %%r1, %%tid.x;\n"
+                "mov.u32 %%r2, %%ctaid.x;\nmad.lo.u32 %%r4, %%r2, 32, %%r1;\nsetp.eq.u32 %%p1, %%r4, 700;\n%sret;\n",
+                bodies[k]);
             struct launch_buffer b[2] = {inout("cells", cells, sizeof cells, 4), inout("order", order, THREADS * 4, 4)};
             const struct machine_test test = {
                 .body = body, .buffers = b, .buffer_count = 2, .grid = {BLOCKS}, .threads = threads};
@@ -282,8 +286,8 @@ Test(machine_atomic, faults) {
             const struct event *v = &t.events[0];
             cr_assert(v->kind == cases[k].kind && v->space == cases[k].space && v->buffer == cases[k].buffer &&
                           v->offset == cases[k].offset && v->warp == 0 && v->lane == 0,
-                      "%s: kind %d space %d buffer %d offset %lld", cases[k].line, (int)v->kind, (int)v->space, v->buffer,
-                      (long long)v->offset);
+                      "%s: kind %d space %d buffer %d offset %lld", cases[k].line, (int)v->kind, (int)v->space,
+                      v->buffer, (long long)v->offset);
             cr_assert(t.sites[v->instruction].line == 7, "%s: line %d", cases[k].line, t.sites[v->instruction].line);
             const bool lost = cases[k].kind != EVENT_UNINITIALISED && strstr(cases[k].line, "%r9");
             cr_assert(!lost || cells[4] == UINT32_MAX, "%s: a bad atom gives %08x", cases[k].line, cells[4]);

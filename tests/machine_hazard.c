@@ -221,7 +221,8 @@ Test(machine_hazard, shared) {
     for (size_t k = 0; k < isa_count * sizeof cases / sizeof *cases; ++k) {
         const struct hazard_case *c = &cases[k / isa_count];
         const char *isa = isas[k % isa_count];
-        const struct machine_test test = {.body = c->body, .block = {c->threads}, .unwatched = WATCH_UNINIT, .isa = isa};
+        const struct machine_test test = {
+            .body = c->body, .block = {c->threads}, .isa = isa, .unwatched = WATCH_UNINIT};
         struct trace t;
 
         struct ptx_module *m = machine_must(&test, &t);

@@ -17,9 +17,11 @@ static struct ptx_module *run(const char *body, uint32_t threads, const char *is
     for (uint32_t i = 0; i < MOST; ++i)
         for (uint32_t k = 0; k < 4; ++k)
             in[i][k] = 0x01020304u * (i + 1) + 0x10001u * k * 77;
-    struct launch_buffer b[2] = {{.name = "in", .role = BUFFER_IN, .bytes = 16 * threads, .cell_bytes = 4, .data = (void *)in},
-                                 {.name = "out", .role = BUFFER_INOUT, .bytes = 16 * threads, .cell_bytes = 4, .data = (void *)out}};
-    const struct machine_test test = {.body = body ? text : "", .buffers = b, .buffer_count = 2, .isa = isa, .block = {threads}};
+    struct launch_buffer b[2] = {
+        {.name = "in", .role = BUFFER_IN, .bytes = 16 * threads, .cell_bytes = 4, .data = (void *)in},
+        {.name = "out", .role = BUFFER_INOUT, .bytes = 16 * threads, .cell_bytes = 4, .data = (void *)out}};
+    const struct machine_test test = {
+        .body = body ? text : "", .buffers = b, .buffer_count = 2, .isa = isa, .block = {threads}};
     return machine_must(&test, t);
 }
 
@@ -29,7 +31,8 @@ static void finish(struct ptx_module *m, struct trace *t, const char *body) {
     ptx_free(m);
 }
 
-/* Predicates of four warps, over all of them or over two; a guard keeps lanes out, a thread that has left counts not. */
+/* Predicates of four warps, over all of them or over two; a guard keeps lanes out, a thread that has left counts not.
+ */
 Test(machine_rare, barriers_with_a_result) {
     static const struct {
         const char *body;
@@ -67,9 +70,10 @@ Test(machine_rare, barriers_with_a_result) {
 Test(machine_rare, elect) {
     struct trace t;
     /* lanes 4 .. 31 of the warp, and all of them */
-    static const char body[] = "setp.lt.u32 %p3, %r1, 4;\n@%p3 ret;\nelect.sync %r2|%p1, 0xfffffff0;\nelect.sync _|%p2, -1;\n"
-                               "selp.u32 %r3, 1, 0, %p1;\nselp.u32 %r4, 1, 0, %p2;\nst.global.v2.u32 [%rd5], {%r2, %r3};\n"
-                               "st.global.u32 [%rd5+8], %r4;";
+    static const char body[] =
+        "setp.lt.u32 %p3, %r1, 4;\n@%p3 ret;\nelect.sync %r2|%p1, 0xfffffff0;\nelect.sync _|%p2, -1;\n"
+        "selp.u32 %r3, 1, 0, %p1;\nselp.u32 %r4, 1, 0, %p2;\nst.global.v2.u32 [%rd5], {%r2, %r3};\n"
+        "st.global.u32 [%rd5+8], %r4;";
     struct ptx_module *m = run(body, 32, NULL, &t);
     for (uint32_t i = 4; i < 32; ++i)
         cr_assert(out[i][0] == 4 && out[i][1] == (i == 4) && out[i][2] == (i == 4), "lane %u: %u %u %u", i, out[i][0],
@@ -127,7 +131,8 @@ Test(machine_rare, matrices) {
     }
     for (int row = 0; row < 8; ++row)
         for (int column = 0; column < 8; ++column)
-            cr_assert(element(to, row, column) == element(from, column, row), "movmatrix: row %d column %d", row, column);
+            cr_assert(element(to, row, column) == element(from, column, row), "movmatrix: row %d column %d", row,
+                      column);
     finish(m, &t, move);
 }
 
@@ -142,9 +147,11 @@ Test(machine_rare, matrix_faults) {
         {"mad.lo.u32 %r20, %r1, 16, %r20;\nstmatrix.sync.aligned.m8n8.x4.shared.b16 [%r20+16], {%r2, %r2, %r2, %r2};",
          EVENT_OUT_OF_BOUNDS, 512, 31},
         {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20+8], {%r2};", EVENT_MISALIGNED, 8, 0},
-        {"setp.lt.u32 %p1, %r1, 20;\n@%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r2};", EVENT_DIVERGENT_ALIGNED,
-         0, 0},
-        {"setp.lt.u32 %p1, %r1, 20;\n@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2;", EVENT_DIVERGENT_ALIGNED, 0, 0},
+        {"mad.lo.u32 %r20, %r1, 16, %r20;\nsetp.lt.u32 %p1, %r1, 20;\n@%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 "
+         "[%r20], {%r2};",
+         EVENT_DIVERGENT_ALIGNED, 0, 0},
+        {"setp.lt.u32 %p1, %r1, 20;\n@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2;", EVENT_DIVERGENT_ALIGNED, 0,
+         0},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char body[600];
@@ -155,8 +162,8 @@ Test(machine_rare, matrix_faults) {
         cr_assert(t.event_count == 1, "%s: %zu events", cases[k].body, t.event_count);
         cr_assert(t.events[0].kind == cases[k].kind && t.events[0].offset == cases[k].offset &&
                       t.events[0].lane == cases[k].lane,
-                  "%s: kind %d offset %lld lane %u", cases[k].body, (int)t.events[0].kind, (long long)t.events[0].offset,
-                  t.events[0].lane);
+                  "%s: kind %d offset %lld lane %u", cases[k].body, (int)t.events[0].kind,
+                  (long long)t.events[0].offset, t.events[0].lane);
         trace_free(&t);
         ptx_free(m);
     }
@@ -167,10 +174,12 @@ Test(machine_rare, moves) {
     static const char *const bodies[] = {
         ".reg .b128 %q<4>;\nld.global.b128 %q1, [%rd4];\nmov.b128 %q2, %q1;\nst.global.b128 [%rd5], %q2;",
         ".reg .b128 %q<4>;\n.shared .align 16 .b8 tile[512];\nld.global.v2.u64 {%rd6, %rd7}, [%rd4];\n"
-        "mov.b128 %q1, {%rd6, %rd7};\nmov.u32 %r20, tile;\nmad.lo.u32 %r20, %r1, 16, %r20;\nst.shared.b128 [%r20], %q1;\n"
+        "mov.b128 %q1, {%rd6, %rd7};\nmov.u32 %r20, tile;\nmad.lo.u32 %r20, %r1, 16, %r20;\nst.shared.b128 [%r20], "
+        "%q1;\n"
         "ld.shared.b128 %q2, [%r20];\nmov.b128 {%rd8, %rd9}, %q2;\nst.global.v2.u64 [%rd5], {%rd8, %rd9};",
         ".reg .b8 %b<4>;\nld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd4];\nmov.b32 {%b0, %b1, %b2, %b3}, %r2;\n"
-        "mov.b32 %r2, {%b0, %b1, %b2, %b3};\nmov.b32 {%h1, %h2}, %r3;\nmov.b16 {%b0, %b1}, %h1;\nmov.b16 %h1, {%b0, %b1};\n"
+        "mov.b32 %r2, {%b0, %b1, %b2, %b3};\nmov.b32 {%h1, %h2}, %r3;\nmov.b16 {%b0, %b1}, %h1;\nmov.b16 %h1, {%b0, "
+        "%b1};\n"
         "mov.b32 %r3, {%h1, %h2};\nst.global.v4.u32 [%rd5], {%r2, %r3, %r4, %r5};",
     };
     for (size_t k = 0; k < sizeof bodies / sizeof *bodies; ++k) {
@@ -215,6 +224,8 @@ Test(machine_rare, special_registers) {
         {"mov.u32 %r3, %clock;\nadd.u32 %r5, %r3, 1;\nmov.u32 %r4, %clock;\nsub.u32 %r2, %r4, %r3;", 2},
         {"mov.u64 %rd6, %clock64;\nmov.u64 %rd7, %globaltimer;\nsub.u64 %rd6, %rd7, %rd6;\ncvt.u32.u64 %r2, %rd6;", 1},
         {"mov.u32 %r2, %globaltimer_hi;", 0},
+        {"mov.u64 %rd6, %gridid;\ncvt.u32.u64 %r2, %rd6;", 1},
+        {"mov.u32 %r2, %gridid;", 1},
         {"mov.u32 %r3, %nsmid;\nmov.u32 %r4, %smid;\nsetp.lt.u32 %p1, %r4, %r3;\nselp.u32 %r2, 1, 0, %p1;", 1},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
@@ -222,6 +233,10 @@ Test(machine_rare, special_registers) {
         struct trace t;
         snprintf(body, sizeof body, "%s\nst.global.u32 [%%rd5], %%r2;", cases[k].read);
         struct ptx_module *m = run(body, 64, NULL, &t);
+        const bool open = strstr(cases[k].read, "clock") || strstr(cases[k].read, "globaltimer") ||
+                          strstr(cases[k].read, "smid") || strstr(cases[k].read, "gridid");
+        cr_assert((t.order_open && strstr(t.order_open, "%clock")) == open, "%s: open: %s", cases[k].read,
+                  t.order_open ? t.order_open : "no");
         for (uint32_t i = 0; i < 64; ++i)
             cr_assert(out[i][0] == (cases[k].want == UINT32_MAX ? i : cases[k].want), "%s: thread %u has %u",
                       cases[k].read, i, out[i][0]);
@@ -234,10 +249,11 @@ Test(machine_rare, discard) {
     uint8_t bytes[512];
     memset(bytes, 0x11, sizeof bytes);
     struct launch_buffer b = {.name = "out", .role = BUFFER_OUT, .bytes = sizeof bytes, .cell_bytes = 4, .data = bytes};
-    static const char body[] = "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 16;\n"
-                               "add.u64 %rd2, %rd1, %rd2;\nst.global.v4.u32 [%rd2], {%r1, %r1, %r1, %r1};\nbar.sync 0;\n"
-                               "setp.eq.u32 %p1, %r1, 0;\n@%p1 discard.global.L2 [%rd1+128], 128;\n"
-                               "@%p1 ld.global.u32 %r2, [%rd1+132];\n@%p1 discard.L2 [%rd1+64], 128;\nret;\n";
+    static const char body[] =
+        "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 16;\n"
+        "add.u64 %rd2, %rd1, %rd2;\nst.global.v4.u32 [%rd2], {%r1, %r1, %r1, %r1};\nbar.sync 0;\n"
+        "setp.eq.u32 %p1, %r1, 0;\n@%p1 discard.global.L2 [%rd1+128], 128;\n"
+        "@%p1 ld.global.u32 %r2, [%rd1+132];\n@%p1 discard.L2 [%rd1+64], 128;\nret;\n";
     const struct machine_test test = {.body = body, .buffers = &b, .buffer_count = 1};
     struct trace t;
     struct ptx_module *m = machine_must(&test, &t);

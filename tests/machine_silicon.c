@@ -4,8 +4,11 @@
 
 enum { INPUTS = 1024, AT_ONCE = 64, MOST_FORMS = 4096 };
 
-static char *text;                         /* of the file, cut into lines */
-static struct { uint64_t hash; char *instruction; } forms[MOST_FORMS];
+static char *text; /* of the file, cut into lines */
+static struct {
+    uint64_t hash;
+    char *instruction;
+} forms[MOST_FORMS];
 static size_t form_count;
 static uint64_t inputs[INPUTS][3];
 
@@ -33,10 +36,40 @@ static uint64_t draw(uint64_t *state) {
 }
 
 static void fill_inputs(void) {
-    static const uint64_t edges[] = {0, 1, 2, 31, 32, 33, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff,
-                                     0x80000000, 0x80000001, 0xffffffff, 0x7f800000, 0xff800000, 0x7f800001, 0xffc00123,
-                                     0x00400000, 0x80000003, 0x7c007e01, 0xfc000001, 0x7f80ff81, 0x80800000, 0x00800001,
-                                     0x7ff0000000000000, 0x7ff8000000000005, 0xfff4000000000009, 0x8000000000000000, 3};
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     2,
+                                     31,
+                                     32,
+                                     33,
+                                     127,
+                                     128,
+                                     255,
+                                     256,
+                                     0x7fff,
+                                     0x8000,
+                                     0xffff,
+                                     0x10000,
+                                     0x7fffffff,
+                                     0x80000000,
+                                     0x80000001,
+                                     0xffffffff,
+                                     0x7f800000,
+                                     0xff800000,
+                                     0x7f800001,
+                                     0xffc00123,
+                                     0x00400000,
+                                     0x80000003,
+                                     0x7c007e01,
+                                     0xfc000001,
+                                     0x7f80ff81,
+                                     0x80800000,
+                                     0x00800001,
+                                     0x7ff0000000000000,
+                                     0x7ff8000000000005,
+                                     0xfff4000000000009,
+                                     0x8000000000000000,
+                                     3};
     uint64_t state = 12345;
     for (size_t i = 0; i < 3 * INPUTS; ++i) {
         const uint64_t kind = draw(&state) % 4;
@@ -52,8 +85,8 @@ static void fill_inputs(void) {
     }
 }
 
-/* Operands of each thread in %rd1 .. 3 and their low halves in %r1 .. 3, %f1, %f2; 16 bytes of its own in global memory at
- * %rd8 and in shared memory at %r6; the result is %r9. */
+/* Operands of each thread in %rd1 .. 3 and their low halves in %r1 .. 3, %f1, %f2; 16 bytes of its own in global memory
+ * at %rd8 and in shared memory at %r6; the result is %r9. */
 static char *body_of(size_t first, size_t count) {
     static const char head[] =
         ".shared .align 16 .b8 own[2048];\nld.param.u64 %rd10, [p0];\nld.param.u64 %rd11, [p1];\n"
@@ -116,7 +149,8 @@ Test(machine_silicon, integers_equal_the_gpu) {
             const size_t count = form_count - first < AT_ONCE ? form_count - first : AT_ONCE;
             const char *named = NULL;
             const size_t wrong = differing(first, count, isas[k], &named);
-            cr_expect(!wrong, "%s: %zu instructions give other bits than the GPU, the first is %s", isas[k], wrong, named);
+            cr_expect(!wrong, "%s: %zu instructions give other bits than the GPU, the first is %s", isas[k], wrong,
+                      named);
         }
     free(text);
 }

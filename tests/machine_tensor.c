@@ -39,7 +39,7 @@ static void run(const struct mma_case *c, const struct arch *arch, const char *i
     struct ptx_module *m;
     struct trace t;
     struct error e = {""};
-    cr_assert(mma_run(c, arch, isa, "", 32, tiles, count, &m, &t, &e), "%s", e.text);
+    cr_assert(mma_run(NULL, c, arch, isa, "", 32, tiles, count, &m, &t, &e), "%s", e.text);
     cr_assert(t.event_count == 0, "event %d", t.events[0].kind);
     cr_assert(t.macs == count * 8 * c->form->m * c->form->k, "%llu multiply-adds", (unsigned long long)t.macs);
     trace_free(&t);
@@ -120,32 +120,36 @@ Test(machine_tensor, special_values) {
         const char *name;
         uint32_t a[3], b[3], c, want; /* k = 0, 1, 2 */
     } rows[] = {
-        {"m16n8k16.f32.f16.f16.f32", {0x7e00}, {0x3c00}, 0, 0x7fffffff},                   /* NaN */
-        {"m16n8k16.f32.f16.f16.f32", {0x7c00}, {0}, 0, 0x7fffffff},                        /* Inf * 0 */
-        {"m16n8k16.f32.f16.f16.f32", {0x7c00, 0x7c00}, {0x3c00, 0xbc00}, 0, 0x7fffffff},   /* Inf - Inf */
-        {"m16n8k16.f32.f16.f16.f32", {0x7c00}, {0x3c00}, 0xff800000, 0x7fffffff},          /* Inf + C = -Inf */
-        {"m16n8k16.f32.f16.f16.f32", {0x7c00}, {0xbc00}, 0x3f800000, 0xff800000},          /* -Inf */
-        {"m16n8k16.f32.f16.f16.f32", {0x3c00}, {0x3c00}, 0x7fc12345, 0x7fffffff},          /* NaN in C */
-        {"m16n8k16.f32.f16.f16.f32", {0}, {0}, 0x80000000, 0},                             /* -0 alone */
-        {"m16n8k16.f32.f16.f16.f32", {0x8000, 0x8000}, {0x3c00, 0x3c00}, 0x80000000, 0},   /* nothing but -0 */
-        {"m16n8k16.f32.f16.f16.f32", {0x0001}, {0x0001}, 0, 0x27800000},                   /* subnormals: 2^-48 */
-        {"m16n8k16.f32.f16.f16.f32", {0}, {0}, 0x00000001, 0x00000001},                    /* subnormal C */
-        {"m16n8k16.f16.f16.f16.f16", {0x7e00}, {0x3c00}, 0, 0x7fff},                       /* NaN */
-        {"m16n8k16.f16.f16.f16.f16", {0x3c00}, {0x4b80}, 0x7bff, 0x7bff},                  /* 65504 + 15 */
-        {"m16n8k16.f16.f16.f16.f16", {0x3c00}, {0x4c00}, 0x7bff, 0x7c00},                  /* 65504 + 16 */
-        {"m16n8k8.f16.f16.f16.f16", {0x0200}, {0x8200}, 0, 0},                             /* -2^-30 becomes +0 */
+        {"m16n8k16.f32.f16.f16.f32", {0x7e00}, {0x3c00}, 0, 0x7fffffff},                 /* NaN */
+        {"m16n8k16.f32.f16.f16.f32", {0x7c00}, {0}, 0, 0x7fffffff},                      /* Inf * 0 */
+        {"m16n8k16.f32.f16.f16.f32", {0x7c00, 0x7c00}, {0x3c00, 0xbc00}, 0, 0x7fffffff}, /* Inf - Inf */
+        {"m16n8k16.f32.f16.f16.f32", {0x7c00}, {0x3c00}, 0xff800000, 0x7fffffff},        /* Inf + C = -Inf */
+        {"m16n8k16.f32.f16.f16.f32", {0x7c00}, {0xbc00}, 0x3f800000, 0xff800000},        /* -Inf */
+        {"m16n8k16.f32.f16.f16.f32", {0x3c00}, {0x3c00}, 0x7fc12345, 0x7fffffff},        /* NaN in C */
+        {"m16n8k16.f32.f16.f16.f32", {0}, {0}, 0x80000000, 0},                           /* -0 alone */
+        {"m16n8k16.f32.f16.f16.f32", {0x8000, 0x8000}, {0x3c00, 0x3c00}, 0x80000000, 0}, /* nothing but -0 */
+        {"m16n8k16.f32.f16.f16.f32", {0x0001}, {0x0001}, 0, 0x27800000},                 /* subnormals: 2^-48 */
+        {"m16n8k16.f32.f16.f16.f32", {0}, {0}, 0x00000001, 0x00000001},                  /* subnormal C */
+        {"m16n8k16.f16.f16.f16.f16", {0x7e00}, {0x3c00}, 0, 0x7fff},                     /* NaN */
+        {"m16n8k16.f16.f16.f16.f16", {0x3c00}, {0x4b80}, 0x7bff, 0x7bff},                /* 65504 + 15 */
+        {"m16n8k16.f16.f16.f16.f16", {0x3c00}, {0x4c00}, 0x7bff, 0x7c00},                /* 65504 + 16 */
+        {"m16n8k8.f16.f16.f16.f16", {0x0200}, {0x8200}, 0, 0},                           /* -2^-30 becomes +0 */
         {"m16n8k8.f16.f16.f16.f16", {0x0200}, {0x8200}, 0x8000, 0},
-        {"m16n8k8.f32.bf16.bf16.f32", {0x1a00}, {0x9780}, 0, 0},                           /* -2^-155 becomes +0 */
-        {"m16n8k8.f32.bf16.bf16.f32", {0x1a00}, {0x9b00}, 0, 0x80000002},                  /* -2^-148 */
-        {"m16n8k16.f32.bf16.bf16.f32", {0x7180, 0x7180, 0x3f80}, {0x7180, 0xf180, 0x3f80}, 0, 0}, /* 2^200 - 2^200 + 1 */
-        {"m16n8k16.f32.bf16.bf16.f32", {0x7f00}, {0x3f80}, 0x7f7fffff, 0x7f800000},        /* past 2^128 */
-        {"m16n8k16.f32.bf16.bf16.f32", {0x3f80}, {0x3f80}, 0x7f7fffff, 0x7f7fffff},        /* cut, not rounded up */
-        {"m16n8k8.f32.tf32.tf32.f32", {0x3f801fff}, {0x3f801fff}, 0, 0x3f800000},          /* 13 bits do not count */
-        {"m16n8k8.f32.tf32.tf32.f32", {0x7f800001}, {0x3f800000}, 0, 0x7f800000},          /* so this NaN is Inf */
-        {"m16n8k32.f32.e4m3.e4m3.f32", {0x7f}, {0x38}, 0, 0x7fffffff},                     /* e4m3's NaN */
-        {"m16n8k32.f32.e4m3.e4m3.f32", {0x7e}, {0x7e}, 0, 0x48440000},                     /* 448 * 448 */
-        {"m16n8k32.f32.e5m2.e4m3.f32", {0x7c}, {0x38}, 0, 0x7f800000},                     /* e5m2's Inf */
-        {"m16n8k32.f16.e5m2.e5m2.f16", {0x01}, {0x81}, 0x8000, 0},                         /* -2^-32 + -0 */
+        {"m16n8k8.f32.bf16.bf16.f32", {0x1a00}, {0x9780}, 0, 0},          /* -2^-155 becomes +0 */
+        {"m16n8k8.f32.bf16.bf16.f32", {0x1a00}, {0x9b00}, 0, 0x80000002}, /* -2^-148 */
+        {"m16n8k16.f32.bf16.bf16.f32",
+         {0x7180, 0x7180, 0x3f80},
+         {0x7180, 0xf180, 0x3f80},
+         0,
+         0},                                                                        /* 2^200 - 2^200 + 1 */
+        {"m16n8k16.f32.bf16.bf16.f32", {0x7f00}, {0x3f80}, 0x7f7fffff, 0x7f800000}, /* past 2^128 */
+        {"m16n8k16.f32.bf16.bf16.f32", {0x3f80}, {0x3f80}, 0x7f7fffff, 0x7f7fffff}, /* cut, not rounded up */
+        {"m16n8k8.f32.tf32.tf32.f32", {0x3f801fff}, {0x3f801fff}, 0, 0x3f800000},   /* 13 bits do not count */
+        {"m16n8k8.f32.tf32.tf32.f32", {0x7f800001}, {0x3f800000}, 0, 0x7f800000},   /* so this NaN is Inf */
+        {"m16n8k32.f32.e4m3.e4m3.f32", {0x7f}, {0x38}, 0, 0x7fffffff},              /* e4m3's NaN */
+        {"m16n8k32.f32.e4m3.e4m3.f32", {0x7e}, {0x7e}, 0, 0x48440000},              /* 448 * 448 */
+        {"m16n8k32.f32.e5m2.e4m3.f32", {0x7c}, {0x38}, 0, 0x7f800000},              /* e5m2's Inf */
+        {"m16n8k32.f16.e5m2.e5m2.f16", {0x01}, {0x81}, 0x8000, 0},                  /* -2^-32 + -0 */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         struct mma_case c;
@@ -162,12 +166,13 @@ Test(machine_tensor, special_values) {
     }
 }
 
-/* One column of A is 1, B is coded by row and column: what comes out says which element of B each one met; and the other
- * way round. For every shape; the codes are small integers that every type has. */
+/* One column of A is 1, B is coded by row and column: what comes out says which element of B each one met; and the
+ * other way round. For every shape; the codes are small integers that every type has. */
 static void check_fragments(const struct mma_case *c, void *context) {
     static const uint32_t one[TENSOR_TYPES] = {
-        [TENSOR_S8] = 1,        [TENSOR_U8] = 1,        [TENSOR_S4] = 1,           [TENSOR_U4] = 1,      [TENSOR_B1] = 1,
-        [TENSOR_F16] = 0x3c00, [TENSOR_BF16] = 0x3f80, [TENSOR_TF32] = 0x3f800000, [TENSOR_E4M3] = 0x38, [TENSOR_E5M2] = 0x3c};
+        [TENSOR_S8] = 1,      [TENSOR_U8] = 1,       [TENSOR_S4] = 1,        [TENSOR_U4] = 1,
+        [TENSOR_B1] = 1,      [TENSOR_F16] = 0x3c00, [TENSOR_BF16] = 0x3f80, [TENSOR_TF32] = 0x3f800000,
+        [TENSOR_E4M3] = 0x38, [TENSOR_E5M2] = 0x3c};
     size_t *count = context;
     const int depth = c->form->k, m = c->form->m;
     if (c->clamp || (c->form->type == TENSOR_B1 && !c->both))
@@ -242,10 +247,10 @@ Test(machine_tensor, overlapping_operands) {
         struct error e = {""};
         char prefix[600]; /* instead of the ordinary one, which is jumped over */
         snprintf(prefix, sizeof prefix, "%s\nbra.uni JOIN;", instructions[i]);
-        cr_assert(mma_run(&c, NULL, NULL, prefix, 32, t + 1, 1, &m, &trace, &e), "%s", e.text);
+        cr_assert(mma_run(NULL, &c, NULL, NULL, prefix, 32, t + 1, 1, &m, &trace, &e), "%s", e.text);
         for (int k = 0; k < 128; ++k)
-            cr_assert(t[1].d[k / 8][k % 8] == (i == 2 && k >= 64 ? 0 : t[0].d[k / 8][k % 8]), "instruction %zu: row %d column %d", i,
-                      k / 8, k % 8);
+            cr_assert(t[1].d[k / 8][k % 8] == (i == 2 && k >= 64 ? 0 : t[0].d[k / 8][k % 8]),
+                      "instruction %zu: row %d column %d", i, k / 8, k % 8);
         trace_free(&trace), ptx_free(m), free(t);
     }
 }
@@ -264,20 +269,20 @@ static void check_missing_lanes(const struct mma_case *c, void *context) {
     for (int way = 0; way < 2; ++way) {
         struct ptx_module *m;
         struct trace trace;
-        cr_assert(mma_run(c, NULL, NULL, way ? "setp.lt.u32 %p1, %r1, 7;\n@%p1 bra JOIN;" : "", way ? 32 : 20, t + 1 + way, 1,
-                          &m, &trace, &e),
+        cr_assert(mma_run(NULL, c, NULL, NULL, way ? "setp.lt.u32 %p1, %r1, 7;\n@%p1 bra JOIN;" : "", way ? 32 : 20,
+                          t + 1 + way, 1, &m, &trace, &e),
                   "%s: %s", name, e.text);
         cr_assert(trace.event_count == (size_t)way, "%s: %zu events", name, trace.event_count);
         if (way)
-            cr_assert(trace.events[0].kind == EVENT_DIVERGENT_ALIGNED && trace.events[0].lane == 7, "%s: event %d lane %u",
-                      name, trace.events[0].kind, trace.events[0].lane);
+            cr_assert(trace.events[0].kind == EVENT_DIVERGENT_ALIGNED && trace.events[0].lane == 7,
+                      "%s: event %d lane %u", name, trace.events[0].kind, trace.events[0].lane);
         trace_free(&trace), ptx_free(m);
     }
     for (int row = 0; row < c->form->m; ++row)
         for (int n = 0; n < 8; ++n) {
             const int lane = 4 * (row % 8) + n / 2;
-            cr_assert(t[2].d[row][n] == (lane < 7 ? 0 : t[0].d[row][n]), "%s, lanes 0 to 6 away: row %d column %d", name,
-                      row, n);
+            cr_assert(t[2].d[row][n] == (lane < 7 ? 0 : t[0].d[row][n]), "%s, lanes 0 to 6 away: row %d column %d",
+                      name, row, n);
         }
     free(t);
     ++*count;
@@ -310,7 +315,7 @@ Test(machine_tensor, refused) {
         struct trace trace;
         struct error e = {""};
         cr_assert(mma_case_named(rows[i].name, &c), "%s", rows[i].name);
-        const bool ran = mma_run(&c, arch_named(rows[i].arch), NULL, "", 32, t, 1, &m, &trace, &e);
+        const bool ran = mma_run(NULL, &c, arch_named(rows[i].arch), NULL, "", 32, t, 1, &m, &trace, &e);
         cr_assert(ran == !rows[i].says, "%s on %s: %s", rows[i].name, rows[i].arch, e.text);
         cr_assert(ran || (strstr(e.text, rows[i].says) && strstr(e.text, "mma.ptx:")), "\"%s\" does not say \"%s\"",
                   e.text, rows[i].says);
@@ -320,18 +325,46 @@ Test(machine_tensor, refused) {
     static const struct {
         const char *text, *says;
     } texts[] = {
-        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", "types together"},
-        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", "types together"},
-        {"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2};", "types together"},
-        {"mma.sync.aligned.m16n8k4.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r5}, {%f1,%f2,%f3,%f4};", "no mma of f16 has this shape"},
-        {"mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", "by columns"},
-        {"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", "by columns"},
-        {"mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", "satfinite"},
-        {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.popc {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};", "popc"},
-        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};", "accumulator of integers"},
-        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};", "types together"},
-        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,0}, {%r5,%r6}, {%r1,%r2,%r3,%r4};", "A and B are registers"},
-        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};", "length"},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%f1,%f2,%f3,%f4};",
+         "types together"},
+        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%f1,%f2,%f3,%f4};",
+         "types together"},
+        {"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2};",
+         "types together"},
+        {"mma.sync.aligned.m16n8k4.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r5}, {%f1,%f2,%f3,%f4};",
+         "no mma of f16 has this shape"},
+        {"mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%f1,%f2,%f3,%f4};",
+         "by columns"},
+        {"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%f1,%f2,%f3,%f4};",
+         "by columns"},
+        {"mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%f1,%f2,%f3,%f4};",
+         "satfinite"},
+        {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.popc {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%r1,%r2,%r3,%r4};",
+         "popc"},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%r1,%r2,%r3,%r4};",
+         "accumulator of integers"},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%r1,%r2,%r3,%r4};",
+         "types together"},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,0}, {%r5,%r6}, "
+         "{%r1,%r2,%r3,%r4};",
+         "A and B are registers"},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {0,0,0,0};",
+         "of its type"},
+        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {0,0};",
+         "of its type"},
+        {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1,%r2}, {%r3}, {%r5}, {0f3F800000,%tid.x};",
+         "of its type"},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{%r1,%r2,%r3,%r4};",
+         "length"},
         {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1,%r2}, %r3, {%r5}, {%r1,%r2};", "braces"},
         {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1,%d2}, {%d3}, {%r5}, {%d1,%d2};", "width"},
         {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f1}, {%r1}, {%r2}, {%f1};", "wmma"},
@@ -344,8 +377,8 @@ Test(machine_tensor, refused) {
         struct error e = {""};
         const struct machine_test test = {.body = texts[i].text};
         cr_assert(!machine_try(&test, &m, &trace, &e), "%s runs", texts[i].text);
-        cr_assert(strstr(e.text, texts[i].says) && strstr(e.text, "k.cu:1"), "%s: \"%s\" does not say \"%s\"", texts[i].text,
-                  e.text, texts[i].says);
+        cr_assert(strstr(e.text, texts[i].says) && strstr(e.text, "k.cu:1"), "%s: \"%s\" does not say \"%s\"",
+                  texts[i].text, e.text, texts[i].says);
         ptx_free(m);
     }
 }

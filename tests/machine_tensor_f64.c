@@ -1,5 +1,5 @@
-/* mma of f64: the chain of fused multiply-adds with k ascending, which is what an H200 gave for 8 million results of all
- * four shapes (near, wide, tiny and any bits), and its NaNs. */
+/* mma of f64: the chain of fused multiply-adds with k ascending, which is what an H200 gave for 8 million results of
+ * all four shapes (near, wide, tiny and any bits), and its NaNs. */
 #include "machine_run.h"
 #include <math.h>
 
@@ -85,10 +85,10 @@ static double step(double x, double y, double z) {
 
 static double draw(uint64_t *seed, unsigned kind) {
     const uint64_t x = next_random(seed), sign = x & 1ull << 63, fraction = x & ((1ull << 52) - 1);
-    const uint64_t exponent = kind == 0   ? 1015 + (x >> 52 & 15)   /* near */
-                              : kind == 1 ? 960 + (x >> 52 & 127)  /* wide */
-                              : kind == 2 ? 490 + (x >> 52 & 63)   /* products among the subnormals */
-                                          : x >> 52 & 2047;        /* any */
+    const uint64_t exponent = kind == 0   ? 1015 + (x >> 52 & 15) /* near */
+                              : kind == 1 ? 960 + (x >> 52 & 127) /* wide */
+                              : kind == 2 ? 490 + (x >> 52 & 63)  /* products among the subnormals */
+                                          : x >> 52 & 2047;       /* any */
     return number(sign | exponent << 52 | fraction);
 }
 
@@ -112,8 +112,8 @@ Test(machine_tensor_f64, chains) {
                 double want = p.c[i][n];
                 for (int k = 0; k < f->k; ++k)
                     want = step(p.a[i][k], p.b[k][n], want);
-                cr_assert(p.d[i][n] == bits_of(want), "m%dn8k%d kind %u row %d column %d: want %016llx got %016llx", f->m,
-                          f->k, kind, i, n, (unsigned long long)bits_of(want), (unsigned long long)p.d[i][n]);
+                cr_assert(p.d[i][n] == bits_of(want), "m%dn8k%d kind %u row %d column %d: want %016llx got %016llx",
+                          f->m, f->k, kind, i, n, (unsigned long long)bits_of(want), (unsigned long long)p.d[i][n]);
             }
     }
 }
@@ -125,10 +125,17 @@ Test(machine_tensor_f64, special_values) {
     const struct {
         uint64_t a, b, c, want;
     } rows[] = {
-        {one, one, x, 0x7ff8000000000111}, {x, one, one, 0x7ff8000000000111}, {one, y, one, 0xfff8000000000222},
-        {x, y, one, 0xfff8000000000222},   {x, one, z, 0x7ff8000000000333},   {one, y, z, 0xfff8000000000222},
-        {x, y, z, 0xfff8000000000222},     {inf, 0, one, 0xfff8000000000000}, {0, inf | minus, one, 0xfff8000000000000},
-        {inf, one, inf | minus, 0xfff8000000000000}, {minus, one, minus, 0},
+        {one, one, x, 0x7ff8000000000111},
+        {x, one, one, 0x7ff8000000000111},
+        {one, y, one, 0xfff8000000000222},
+        {x, y, one, 0xfff8000000000222},
+        {x, one, z, 0x7ff8000000000333},
+        {one, y, z, 0xfff8000000000222},
+        {x, y, z, 0xfff8000000000222},
+        {inf, 0, one, 0xfff8000000000000},
+        {0, inf | minus, one, 0xfff8000000000000},
+        {inf, one, inf | minus, 0xfff8000000000000},
+        {minus, one, minus, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         struct product p = {0};
@@ -136,8 +143,8 @@ Test(machine_tensor_f64, special_values) {
             p.b[k][0] = number(k ? one : rows[i].b);
         p.a[0][0] = number(rows[i].a), p.c[0][0] = number(rows[i].c);
         run(&forms[0], &p, NULL, "");
-        cr_assert(p.d[0][0] == rows[i].want, "row %zu: want %016llx got %016llx", i,
-                  (unsigned long long)rows[i].want, (unsigned long long)p.d[0][0]);
+        cr_assert(p.d[0][0] == rows[i].want, "row %zu: want %016llx got %016llx", i, (unsigned long long)rows[i].want,
+                  (unsigned long long)p.d[0][0]);
     }
     /* -0 alone: no k more than the shape has may be added to it */
     struct product p = {0};

@@ -254,6 +254,82 @@ Test(machine_valid, registers) {
     }
 }
 
+#define SHUFFLE(mode, from, lanes, mask)                                                                               \
+    "setp.ge.u32 %p1, %r1, " #lanes ";\n@%p1 ret;\nshfl.sync." #mode ".b32 %r8, %r1, " #from ", 31, " #mask ";\n"
+#define STEP(from) "shfl.sync.down.b32 %r9, %r8, " #from ", 31, %r7;\nadd.u32 %r8, %r8, %r9;\n"
+
+/* A lane that reads one which is not there gets an undefined value: a fault of the shuffle where the value is used, and
+ * none where it is not. */
+Test(machine_valid, shuffles_from_absent_lanes) {
+    static const struct {
+        const char *body;
+        int line, used; /* of the shuffle, 0: silent; of the use */
+        unsigned lane, count;
+    } cases[] = {
+        {SHUFFLE(down, 8, 24, 0xffffff) "st.global.u32 [%rd2], %r8;", 4, 5, 16, 8},
+        {SHUFFLE(down, 8, 24, -1) "st.global.u32 [%rd2], %r8;", 4, 5, 16, 8},
+        {SHUFFLE(down, 8, 24, 0xffffff) "setp.lt.u32 %p2, %r1, 16;\n@%p2 st.global.u32 [%rd2], %r8;", 0, 0, 0, 0},
+        {SHUFFLE(bfly, 1, 31, 0x7fffffff) "setp.eq.u32 %p2, %r8, 7;\n@%p2 bra END;\nEND:", 4, 6, 30, 1},
+        {SHUFFLE(idx, 31, 31, 0x7fffffff) "mul.lo.u32 %r8, %r8, 0;\nst.global.u32 [%rd2], %r8;", 4, 6, 0, 31},
+        {SHUFFLE(idx, 3, 24, 0xffffff) "st.global.u32 [%rd2], %r8;", 0, 0, 0, 0},
+        {SHUFFLE(up, 1, 31, 0x7fffffff) "st.global.u32 [%rd2], %r8;", 0, 0, 0, 0}, /* lane 0 reads itself */
+        /* handed on: lanes 16 .. 23 read an absent lane, 17 .. 23 and then 16 hand it to their neighbour */
+        {SHUFFLE(down, 8, 24, 0xffffff) "shfl.sync.bfly.b32 %r9, %r8, 1, 31, 0xffffff;\nst.global.u32 [%rd2], %r9;", 4,
+         6, 16, 8},
+        /* reductions: of 16 lanes by halves nothing that counts comes from outside, of 24 it does */
+        {"setp.ge.u32 %p1, %r1, 16;\n@%p1 ret;\nmov.u32 %r7, 0xffff;\nmov.u32 %r8, %r1;\n" STEP(8) STEP(4) STEP(2)
+             STEP(1) "setp.eq.u32 %p2, %r1, 0;\n@%p2 st.global.u32 [%rd2], %r8;",
+         0, 0, 0, 0},
+        {"setp.ge.u32 %p1, %r1, 24;\n@%p1 ret;\nmov.u32 %r7, 0xffffff;\nmov.u32 %r8, %r1;\n" STEP(16) STEP(8) STEP(4)
+             STEP(2) STEP(1) "setp.eq.u32 %p2, %r1, 0;\n@%p2 st.global.u32 [%rd2], %r8;",
+         6, 17, 0, 1},
+    };
+    const char *isas[3];
+    const size_t isa_count = machine_isas(isas);
+    for (size_t k = 0; k < isa_count * sizeof cases / sizeof *cases; ++k) {
+        const size_t c = k / isa_count;
+        for (int off = 0; off < 3; ++off) {
+            const struct machine_test like = {.isa = isas[k % isa_count],
+                                              .unwatched = off == 0   ? 0
+                                                           : off == 1 ? WATCH_UNINIT
+                                                                      : WATCH_SYNC};
+            struct trace t;
+            struct ptx_module *m = run_body(&like, BUFFER_INOUT, cases[c].body, &t);
+            size_t events = 0;
+            for (size_t i = 0; i < t.event_count; ++i) {
+                const struct event *v = &t.events[i];
+                if (v->kind == EVENT_DIVERGENT_ALIGNED)
+                    continue;
+                ++events;
+                cr_expect(v->kind == EVENT_ABSENT_LANE && t.sites[v->instruction].line == cases[c].line &&
+                              v->lane == cases[c].lane && v->count == cases[c].count && v->other.present &&
+                              t.sites[v->other.instruction].line == cases[c].used,
+                          "kind %d line %d lane %u, %llu times, used in line %d:\n%s", v->kind,
+                          t.sites[v->instruction].line, v->lane, (unsigned long long)v->count,
+                          t.sites[v->other.instruction].line, cases[c].body);
+            }
+            cr_expect(events == (off < 2 && cases[c].line), "%zu events with %s off:\n%s", events,
+                      off == 0   ? "nothing"
+                      : off == 1 ? "uninit"
+                                 : "sync",
+                      cases[c].body);
+            trace_free(&t);
+            ptx_free(m);
+        }
+    }
+    /* the launch is run again from the start: y is added to once */
+    struct trace t;
+    const struct machine_test like = {0};
+    struct ptx_module *m = run_body(&like, BUFFER_INOUT,
+                                    SHUFFLE(down, 8, 24, 0xffffff) "ld.global.u32 %r9, [%rd2];\n"
+                                                                   "add.u32 %r9, %r9, 1;\nst.global.u32 [%rd2], %r9;\n"
+                                                                   "st.global.u32 [%rd2+128], %r8;",
+                                    &t);
+    cr_expect(t.event_count == 1 && out[3] == 0x7fa5deae, "%zu events, y = %x", t.event_count, out[3]);
+    trace_free(&t);
+    ptx_free(m);
+}
+
 /* ---- nothing is missed ---- */
 
 static uint64_t seed;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#define RCP_TABLE "fixtures/golden/rcp_approx_sm90.bin.zz"
+#define RCP_TABLE      "fixtures/golden/rcp_approx_sm90.bin.zz"
+#define HALF_FUNCTIONS "fixtures/golden/half_functions_sm90.bin.zz"
 enum { RCP_TABLE_BYTES = 1 << 21 };
 
 static inline uint8_t *golden_file(const char *path, size_t bytes) {

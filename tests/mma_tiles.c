@@ -275,8 +275,9 @@ static void write_text(const struct mma_case *c, const char *prefix, char *text,
     snprintf(text + n, room - n, ";\nJOIN:\nst.global.v4.u32 [%%rd4], {%%r30, %%r31, %%r32, %%r33};\nret;\n}\n");
 }
 
-bool mma_run(const struct mma_case *c, const struct arch *arch, const char *isa, const char *prefix, uint32_t threads,
-             struct mma_tile *tiles, size_t count, struct ptx_module **module, struct trace *trace, struct error *e) {
+bool mma_run(const struct runner *runner, const struct mma_case *c, const struct arch *arch, const char *isa,
+             const char *prefix, uint32_t threads, struct mma_tile *tiles, size_t count, struct ptx_module **module,
+             struct trace *trace, struct error *e) {
     char text[4096];
     write_text(c, prefix, text, sizeof text);
     *trace = (struct trace){0};
@@ -304,7 +305,7 @@ bool mma_run(const struct mma_case *c, const struct arch *arch, const char *isa,
                              .options = {.arch = arch}};
     if (isa)
         setenv("WARPPROOF_ISA", isa, 1);
-    const bool ok = runner_machine.run(&l, trace, e);
+    const bool ok = (runner ? runner : &runner_machine)->run(&l, trace, e);
     for (size_t i = 0; ok && i < count; ++i)
         mma_unpack(c, &tiles[i], (const uint32_t(*)[4])out[i]);
     free(in), free(out);

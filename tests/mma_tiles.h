@@ -39,9 +39,10 @@ void mma_tile_fill(const struct mma_case *c, struct mma_tile *t, uint64_t *seed)
 void mma_pack(const struct mma_case *c, const struct mma_tile *t, uint32_t words[32][16]);
 void mma_unpack(const struct mma_case *c, struct mma_tile *t, const uint32_t words[32][4]);
 
-/* d of all tiles, by one launch on the machine. prefix: PTX ahead of the mma, or ""; threads: of a block, up to 32. The
- * caller frees the trace and the module. NULL arch and isa: the default. */
-bool mma_run(const struct mma_case *c, const struct arch *arch, const char *isa, const char *prefix, uint32_t threads,
-             struct mma_tile *tiles, size_t count, struct ptx_module **module, struct trace *trace, struct error *e);
+/* d of all tiles, by one launch. prefix: PTX ahead of the mma, or ""; threads: of a block, up to 32. The caller frees
+ * the trace and the module. NULL runner, arch and isa: the machine and the defaults. */
+bool mma_run(const struct runner *runner, const struct mma_case *c, const struct arch *arch, const char *isa,
+             const char *prefix, uint32_t threads, struct mma_tile *tiles, size_t count, struct ptx_module **module,
+             struct trace *trace, struct error *e);
 
 #endif

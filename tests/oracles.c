@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_parity,
+extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_approximate,
+    oracle_parity,
     oracle_truth;
 
 enum { NT = 3, OD = 34, CELLS = NT * OD };
@@ -100,9 +101,9 @@ static const struct finding *expect(const struct oracle *o, enum verdict v, cons
 
 Test(oracles, are_silent_on_clean_evidence) {
     clean();
-    const struct oracle *const judges[] = {&oracle_launch, &oracle_guard,    &oracle_sync,
-                                           &oracle_uninit, &oracle_coverage, &oracle_parity};
-    for (size_t i = 0; i < 6; ++i) {
+    const struct oracle *const judges[] = {&oracle_launch,   &oracle_guard,       &oracle_sync,  &oracle_uninit,
+                                           &oracle_coverage, &oracle_approximate, &oracle_parity};
+    for (size_t i = 0; i < 7; ++i) {
         cr_assert(judges[i]->judge(&evidence, &findings) == RULING_CLEAN && findings.count == 0,
                   "%s is red on clean evidence", judges[i]->name);
     }
@@ -116,6 +117,25 @@ Test(oracles, parity_names_cell_values_and_site) {
     cr_assert(f->where.line == 10 && f->where.warp == 1 && f->where.lane == 18, "writer is line %d warp %u lane %u",
               f->where.line, f->where.warp, f->where.lane);
     cr_assert(f->where.cell[0] == 1 && f->where.cell[1] == 16 && f->where.offset == 4 * (OD + 16), "place is wrong");
+    findings_free(&findings);
+}
+
+/* Equal bytes or not: a launch with an approximate instruction is APPROXIMATE, and no difference makes it red. */
+Test(oracles, approximate_instructions_prove_nothing) {
+    clean();
+    trace.event_count = 1;
+    events[0] = (struct event){.kind = EVENT_APPROXIMATE, .instruction = 0, .warp = 2, .lane = 3, .count = 1};
+    const struct finding *f = expect(&oracle_approximate, VERDICT_APPROXIMATE, "st.global.f32 has no bit-exact model");
+    cr_assert(f->where.line == 10 && f->where.warp == 2 && f->where.lane == 3, "line %d warp %u lane %u", f->where.line,
+              f->where.warp, f->where.lane);
+    findings_free(&findings);
+    cr_assert(oracle_parity.judge(&evidence, &findings) == RULING_CLEAN && findings.count == 0,
+              "parity is red though no byte differs");
+    got[3] = 0;
+    expect(&oracle_parity, VERDICT_APPROXIMATE, "says nothing about the kernel");
+    findings_free(&findings);
+    trace.event_count = 0;
+    expect(&oracle_parity, VERDICT_DIFFERS, "row 3");
     findings_free(&findings);
 }
 

@@ -70,12 +70,13 @@ Test(schedule, what_hangs_on_the_order_is_named) {
            "in-order   0x00000004   stored by block (2,0,0) warp 0 lane 0",
            "reversed   0x0000000a   stored by block (0,0,0) warp 0 lane 0");
     /* without being asked for, since the watches leave the order open */
-    EXPECT("", 1, "HAZARD run/blocks_race/s1", "64 of 64 cells of y depend on the order", "note    not proved", "--schedule all");
+    EXPECT("", 1, "HAZARD run/blocks_race/s1", "64 of 64 cells of y depend on the order",
+           "race    load by block (1,0,0) warp 0 lane 0 at ", "--schedule all");
     put_launch("float_sums", 8, 64,
                "  - {in: x, type: i32, count: 512, fill: random}\n  - {inout: y, type: f32, count: 8, fill: zero}\n");
     EXPECT("", 1, "HAZARD run/float_sums/s1", "of 8 cells of y depend on the order", "in-order   0x", "reversed   0x",
-           "stored by block (7,0,0) warp 1 lane 24 at tests/foreign/orders.cu:", "note    not proved for every order: atomic",
-           "--schedule all");
+           "stored by block (7,0,0) warp 1 lane 24 at tests/foreign/orders.cu:",
+           "note    not proved for every order: atomic", "--schedule all");
     put_launch("source_is_stored", 1, 64,
                "  - {in: x, type: i32, count: 64, fill: random}\n  - {out: y, type: i32, count: 320}\n");
     EXPECT("", 1, "HAZARD run/source_is_stored/s1", "64 of 320 cells of y depend on the order",
@@ -97,8 +98,9 @@ Test(schedule, orderly_kernels_are_green) {
                    "  - {in: x, type: i32, count: 256, fill: random}\n"
                    "  - {out: y, type: i32, count: 256}\n");
         EXPECT(options[i], 0, "PASS run/orderly/s1");
-        put_launch("integer_sums", 8, 64, "  - {in: x, type: i32, count: 512, fill: random}\n"
-                                          "  - {inout: y, type: i32, count: 8, fill: zero}\n");
+        put_launch("integer_sums", 8, 64,
+                   "  - {in: x, type: i32, count: 512, fill: random}\n"
+                   "  - {inout: y, type: i32, count: 8, fill: zero}\n");
         EXPECT(options[i], 0, "PASS run/integer_sums/s1");
     }
 }
@@ -210,8 +212,7 @@ Test(schedule, judge) {
     u.event_count = 1;
     t.order_open = "a race";
     cr_assert(oracle_schedule.judge(&e, &f) == RULING_FOUND && f.count == 1, "%zu findings of other bytes", f.count);
-    static const char *const lines[] = {"1 of 4 cells of y depend on the order",
-                                        "element 2 (y byte 8)",
+    static const char *const lines[] = {"1 of 4 cells of y depend on the order", "element 2 (y byte 8)",
                                         "in-order   0x40400000 3   stored by block (0,0,0) warp 0 lane 0 at k.cu:7",
                                         "reversed   0xc0400000 -3   stored by",
                                         "store by block (0,0,0) warp 2 lane 0 at k.cu:7, and load by block (0,0,0) "

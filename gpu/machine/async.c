@@ -12,32 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No block has room for more destinations that do not overlap: 227 KiB in pieces of 4 bytes. Of more copies the oldest
- * land, as they may at any time. */
-enum { MOST_IN_FLIGHT = 1 << 16 };
+/* Of more batches of one warp the oldest land, as they may at any time, and count as waited for. */
+enum { MOST_IN_FLIGHT = 8192 };
 
-struct copy { /* of one lane */
-    const uint8_t *from;
-    struct region *noted; /* memory_copy_source */
-    uint32_t at;          /* shared address */
-    uint8_t size, bytes;  /* read, and written: the rest is zeros */
-    uint8_t lane;
-    bool landed;
+struct odd {                     /* of a batch that is not plain: by lane */
+    struct region *noted[LANES]; /* memory_copy_source */
+    uint8_t size[LANES];         /* bytes read; the rest is zeros */
 };
 
 struct batch {
-    uint32_t mask;  /* lanes whose copy has not been waited for */
-    uint32_t group; /* commits that these lanes had done */
-    size_t first;   /* of its copies */
-    uint32_t count;
+    uint32_t mask;   /* lanes whose copy has not been waited for */
+    uint32_t landed; /* lanes whose bytes are there */
+    uint32_t group;  /* commits that these lanes had done */
+    uint32_t bytes;  /* written by a lane */
     const struct record *r;
+    struct odd *odd;    /* owned; NULL: all bytes are read, from memory that nobody writes */
+    uint32_t at[LANES]; /* shared addresses */
+    const uint8_t *from[LANES];
 };
 
 struct copies { /* of one warp */
-    struct copy *copies;
-    size_t copy_count, copy_room;
     struct batch *batches;
-    size_t batch_first, batch_count, batch_room; /* those before batch_first are over */
+    size_t first, count, room; /* those before `first` are over */
     uint32_t committed[LANES];
 };
 
@@ -51,17 +47,26 @@ static struct copies *copies_of(const struct warp *w) {
     return &w->block->async->warps[w->number];
 }
 
+/* Forgets the batches before `end`. */
+static void forget(struct copies *c, size_t end) {
+    for (; c->first < end; ++c->first) {
+        free(c->batches[c->first].odd);
+        c->batches[c->first].odd = NULL;
+    }
+}
+
 void async_start(struct block *b) {
     for (uint32_t i = 0; b->async && i < b->machine->warps; ++i) {
         struct copies *c = &b->async->warps[i];
-        c->copy_count = c->batch_first = c->batch_count = 0;
+        forget(c, c->count);
+        c->first = c->count = 0;
         memset(c->committed, 0, sizeof c->committed);
     }
 }
 
 void async_close(struct block *b) {
     for (int i = 0; b->async && i < LANES; ++i) {
-        free(b->async->warps[i].copies);
+        forget(&b->async->warps[i], b->async->warps[i].count);
         free(b->async->warps[i].batches);
     }
     free(b->async);
@@ -70,63 +75,57 @@ void async_close(struct block *b) {
 
 /* ---- landing ---- */
 
-static void land_noted(struct warp *w, const struct record *issued, const struct copy *c, uint8_t *to) {
-    struct record source = *issued;
-    source.c = issued->c + 1;
-    memory_read_noted(w, &source, c->lane, c->noted, c->from, to, c->size);
+static void land_odd(struct warp *w, const struct batch *b, unsigned lane, uint8_t *to) {
+    const struct odd *o = b->odd;
+    const uint8_t size = o->size[lane];
+    if (o->noted[lane]) {
+        struct record source = *b->r;
+        source.c = b->r->c + 1;
+        memory_read_noted(w, &source, lane, o->noted[lane], b->from[lane], to, size);
+    } else {
+        memcpy(to, b->from[lane], size);
+    }
+    memset(to + size, 0, b->bytes - size);
 }
 
-/* issued: the record of the copy. */
-static inline void land(struct warp *w, const struct record *issued, const struct copy *c) {
-    uint8_t *to = w->block->shared + c->at;
-    if (__builtin_expect(c->size == 16 && !c->noted, 1)) {
-        memcpy(to, c->from, 16);
+static void land(struct warp *w, struct batch *b, uint32_t lanes) {
+    uint8_t *shared = w->block->shared;
+    lanes &= ~b->landed;
+    b->landed |= lanes;
+    if (!b->odd && b->bytes == 16 && lanes == ALL_LANES) {
+        for (int i = 0; i < LANES; ++i)
+            memcpy(shared + b->at[i], b->from[i], 16);
         return;
     }
-    if (c->noted)
-        land_noted(w, issued, c, to);
-    else if (c->size == 4)
-        memcpy(to, c->from, 4);
-    else if (c->size == 8)
-        memcpy(to, c->from, 8);
-    else
-        memcpy(to, c->from, c->size);
-    if (c->size != c->bytes)
-        memset(to + c->size, 0, c->bytes - c->size);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        if (b->odd)
+            land_odd(w, b, lane, shared + b->at[lane]);
+        else
+            memcpy(shared + b->at[lane], b->from[lane], b->bytes);
+    }
 }
 
 /* The copies of these lanes of a batch are waited for by record r. */
-static void end_copies(struct warp *w, const struct record *r, struct copies *c, struct batch *b, uint32_t lanes) {
-    struct copy *copies = c->copies + b->first;
-    for (uint32_t i = 0; i < b->count; ++i) {
-        const struct copy *x = &copies[i];
-        if (!(lanes >> x->lane & 1))
-            continue;
-        if (!x->landed)
-            land(w, b->r, x);
-        watch_copy_waited(w, r, x->lane, x->at, x->bytes);
-    }
+static void end_copies(struct warp *w, const struct record *r, struct batch *b, uint32_t lanes) {
+    land(w, b, lanes);
+    watch_copies_waited(w, r, lanes, b->at, b->bytes);
     b->mask &= ~lanes;
 }
 
 /* Batches that are over at the start go; the memory is used again. */
 static void drop_ended(struct copies *c) {
-    while (c->batch_first < c->batch_count && !c->batches[c->batch_first].mask)
-        ++c->batch_first;
-    if (c->batch_first == c->batch_count) {
-        c->batch_first = c->batch_count = c->copy_count = 0;
-        return;
+    size_t end = c->first;
+    while (end < c->count && !c->batches[end].mask)
+        ++end;
+    forget(c, end);
+    if (c->first == c->count) {
+        c->first = c->count = 0;
+    } else if (c->first >= 16 && c->first >= c->count / 2) {
+        memmove(c->batches, c->batches + c->first, (c->count - c->first) * sizeof *c->batches);
+        c->count -= c->first;
+        c->first = 0;
     }
-    if (c->batch_first < 64 || c->batch_first < c->batch_count / 2)
-        return;
-    const size_t gone = c->batches[c->batch_first].first;
-    memmove(c->copies, c->copies + gone, (c->copy_count - gone) * sizeof *c->copies);
-    memmove(c->batches, c->batches + c->batch_first, (c->batch_count - c->batch_first) * sizeof *c->batches);
-    c->copy_count -= gone;
-    c->batch_count -= c->batch_first;
-    c->batch_first = 0;
-    for (size_t i = 0; i < c->batch_count; ++i)
-        c->batches[i].first -= gone;
 }
 
 void op_commit(struct warp *w, const struct record *r, uint32_t mask) {
@@ -136,6 +135,14 @@ void op_commit(struct warp *w, const struct record *r, uint32_t mask) {
         c->committed[i] += mask >> i & 1;
 }
 
+/* Lanes of mask that have committed more than `keep` groups since a batch of this group. Counts may wrap. */
+static uint32_t lanes_past(const struct copies *c, uint32_t group, uint64_t keep, uint32_t mask) {
+    uint32_t past = 0;
+    for (int i = 0; i < LANES; ++i)
+        past |= (uint32_t)(c->committed[i] - group > keep) << i;
+    return past & mask;
+}
+
 void op_wait(struct warp *w, const struct record *r, uint32_t mask) {
     if (!w->block->async)
         return;
@@ -143,74 +150,67 @@ void op_wait(struct warp *w, const struct record *r, uint32_t mask) {
     if (r->imm < 0)
         op_commit(w, r, mask); /* wait_all is commit_group and wait_group 0 */
     const uint64_t keep = r->imm < 0 ? 0 : (uint64_t)r->imm;
-    for (size_t i = c->batch_first; i < c->batch_count; ++i) {
+    for (size_t i = c->first; i < c->count; ++i) {
         struct batch *b = &c->batches[i];
-        uint32_t done = 0;
-        for (uint32_t left = b->mask & mask; left; left &= left - 1) {
-            const unsigned lane = (unsigned)__builtin_ctz(left);
-            done |= (uint32_t)(c->committed[lane] - b->group > keep) << lane; /* counts may have wrapped */
-        }
+        const uint32_t done = b->mask & mask ? lanes_past(c, b->group, keep, b->mask & mask) : 0;
         if (done)
-            end_copies(w, r, c, b, done);
+            end_copies(w, r, b, done);
     }
     drop_ended(c);
+}
+
+static void report_exit(struct warp *w, const struct record *r, const struct batch *batch, unsigned lane) {
+    struct block *b = w->block;
+    struct event v = {.kind = EVENT_ASYNC_EXIT,
+                      .space = SPACE_SHARED,
+                      .store = true,
+                      .buffer = -1,
+                      .plane = -1,
+                      .other_plane = -1,
+                      .bytes = batch->bytes,
+                      .other = {.present = true,
+                                .store = true,
+                                .warp = w->number,
+                                .lane = lane,
+                                .instruction = batch->r->site,
+                                .bytes = batch->bytes}};
+    memcpy(v.other.block, b->id, sizeof v.other.block);
+    memory_shared_place(b->machine, batch->at[lane], &v);
+    event_at(w, r, lane, v);
 }
 
 void async_exit(struct warp *w, const struct record *r, uint32_t lanes) {
     if (!w->block->async)
         return;
-    struct block *b = w->block;
     struct copies *c = copies_of(w);
-    for (size_t i = c->batch_first; i < c->batch_count; ++i) {
-        struct batch *batch = &c->batches[i];
-        const uint32_t gone = batch->mask & lanes;
-        for (uint32_t k = 0; gone && k < batch->count; ++k) {
-            const struct copy *x = &c->copies[batch->first + k];
-            if (!(gone >> x->lane & 1) || b->machine->launch->options.unwatched & WATCH_ASYNC)
-                continue;
-            struct event v = {.kind = EVENT_ASYNC_EXIT,
-                              .space = SPACE_SHARED,
-                              .store = true,
-                              .buffer = -1,
-                              .plane = -1,
-                              .other_plane = -1,
-                              .bytes = x->bytes,
-                              .other = {.present = true,
-                                        .store = true,
-                                        .warp = w->number,
-                                        .lane = x->lane,
-                                        .instruction = batch->r->site,
-                                        .bytes = x->bytes}};
-            memcpy(v.other.block, b->id, sizeof v.other.block);
-            memory_shared_place(b->machine, x->at, &v);
-            event_at(w, r, x->lane, v);
-        }
-        batch->mask &= ~gone;
+    for (size_t i = c->first; i < c->count; ++i) {
+        struct batch *b = &c->batches[i];
+        for (uint32_t left = b->mask & lanes; left && watches(w->block->machine, WATCH_ASYNC); left &= left - 1)
+            report_exit(w, r, b, (unsigned)__builtin_ctz(left));
+        b->mask &= ~lanes;
     }
     drop_ended(c);
 }
 
 /* ---- issue ---- */
 
-/* Room for one more batch of up to 32 copies. */
-static void make_room(struct warp *w, const struct record *r, struct copies *c) {
-    while (c->copy_count + LANES > MOST_IN_FLIGHT && c->batch_first < c->batch_count) {
-        struct batch *oldest = &c->batches[c->batch_first];
-        end_copies(w, r, c, oldest, oldest->mask);
-        const size_t gone = oldest->first + oldest->count;
-        memmove(c->copies, c->copies + gone, (c->copy_count - gone) * sizeof *c->copies);
-        c->copy_count -= gone;
-        for (size_t i = ++c->batch_first; i < c->batch_count; ++i)
-            c->batches[i].first -= gone;
+/* A new batch, but for `from` and `at`. */
+static struct batch *new_batch(struct warp *w, const struct record *r, struct copies *c, uint32_t group) {
+    if (c->count - c->first >= MOST_IN_FLIGHT) {
+        end_copies(w, r, &c->batches[c->first], c->batches[c->first].mask);
+        drop_ended(c);
     }
-    if (c->copy_count + LANES > c->copy_room) {
-        c->copy_room = 2 * c->copy_room + 16 * LANES;
-        c->copies = must_realloc(c->copies, c->copy_room, sizeof *c->copies);
+    if (c->count == c->room) {
+        c->room = 2 * c->room + 16;
+        c->batches = must_realloc(c->batches, c->room, sizeof *c->batches);
     }
-    if (c->batch_count == c->batch_room) {
-        c->batch_room = 2 * c->batch_room + 16;
-        c->batches = must_realloc(c->batches, c->batch_room, sizeof *c->batches);
-    }
+    struct batch *b = &c->batches[c->count++];
+    b->mask = b->landed = 0;
+    b->group = group;
+    b->bytes = w->block->machine->program->accesses[r->c].bytes;
+    b->r = r;
+    b->odd = NULL;
+    return b;
 }
 
 static const uint8_t poison_bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -270,8 +270,7 @@ static void form_request(const struct warp *w, const struct record *r, uint32_t 
 }
 
 /* The exact path of one lane. False: there is nothing to copy to. */
-static bool find_copy(struct warp *w, const struct record *r, unsigned lane, const struct request *q,
-                      struct copy *out) {
+static bool find_copy(struct warp *w, const struct record *r, unsigned lane, const struct request *q, struct batch *b) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
     struct record source = *r;
     source.c = r->c + 1;
@@ -290,49 +289,58 @@ static bool find_copy(struct warp *w, const struct record *r, unsigned lane, con
     }
     const uint64_t to = x->wide_address ? q->to[lane] : (uint64_t)(int64_t)(int32_t)(uint32_t)q->to[lane];
     const uint8_t *host = memory_copy_target(w, r, lane, to, x->bytes);
-    *out = (struct copy){.from = poison_bytes, .size = (uint8_t)size, .bytes = x->bytes, .lane = (uint8_t)lane};
+    b->from[lane] = poison_bytes;
+    b->odd->size[lane] = (uint8_t)size;
     if (size) { /* else the source is not touched, wherever it may be */
-        const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &out->noted);
-        out->from = from ? from : poison_bytes;
-        if (out->noted)
+        const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &b->odd->noted[lane]);
+        b->from[lane] = from ? from : poison_bytes;
+        if (b->odd->noted[lane])
             leave_open(w->block->machine, OPEN_COPY);
     }
     if (host)
-        out->at = (uint32_t)(host - w->block->shared);
+        b->at[lane] = (uint32_t)(host - w->block->shared);
     return host;
+}
+
+/* Copies land when they are issued where the schedule says so, in the order of the lanes of a store. */
+static void land_early(struct warp *w, struct batch *b) {
+    struct block *block = w->block;
+    const struct schedule *s = &block->machine->launch->options.schedule;
+    if (s->order == SCHEDULE_IN_ORDER && !s->async_early)
+        return;
+    const struct lane_order order = lane_order(block);
+    for (uint32_t left = b->mask; left;) {
+        const unsigned lane = next_lane(order, &left);
+        if (lands_early(block))
+            land(w, b, 1u << lane);
+    }
 }
 
 /* The lanes of mask have committed equally often. */
 static void issue(struct warp *w, const struct record *r, uint32_t mask, const struct request *q, struct copies *c) {
     struct block *b = w->block;
     const struct site_range *s = &b->sites[r->c], *t = s + 1;
-    const uint8_t bytes = b->machine->program->accesses[r->c].bytes;
-    const struct lane_order order = lane_order(b);
-    make_room(w, r, c);
-    struct batch *batch = &c->batches[c->batch_count];
-    *batch = (struct batch){.group = c->committed[__builtin_ctz(mask)], .first = c->copy_count, .r = r};
-    const uint32_t start = (uint32_t)(s->host - b->shared);
-    for (uint32_t left = mask; left;) {
-        const unsigned lane = next_lane(order, &left);
-        struct copy *x = &c->copies[batch->first + batch->count];
-        if (q->plain)
-            *x = (struct copy){.from = t->host + (q->from[lane] - t->lo),
-                               .at = start + (uint32_t)(q->to[lane] - s->lo),
-                               .size = bytes,
-                               .bytes = bytes,
-                               .lane = (uint8_t)lane};
-        else if (!find_copy(w, r, lane, q, x))
-            continue;
-        ++batch->count;
-        batch->mask |= 1u << lane;
-        watch_copy_issued(w, r, lane, x->at, bytes);
-        if (lands_early(b)) {
-            land(w, r, x);
-            x->landed = true;
+    struct batch *batch = new_batch(w, r, c, c->committed[__builtin_ctz(mask)]);
+    if (q->plain) {
+        const uint32_t start = (uint32_t)(s->host - b->shared) - (uint32_t)s->lo;
+        batch->mask = mask;
+        for (int i = 0; i < LANES; ++i)
+            batch->at[i] = start + (uint32_t)q->to[i];
+        for (int i = 0; i < LANES; ++i)
+            batch->from[i] = t->host + (q->from[i] - t->lo);
+    } else {
+        batch->odd = must_calloc(1, sizeof *batch->odd);
+        memset(batch->at, 0, sizeof batch->at);
+        for (uint32_t left = mask; left; left &= left - 1) {
+            const unsigned lane = (unsigned)__builtin_ctz(left);
+            batch->mask |= (uint32_t)find_copy(w, r, lane, q, batch) << lane;
         }
     }
-    c->copy_count += batch->count;
-    c->batch_count += batch->count > 0;
+    if (batch->mask) {
+        watch_copies_issued(w, r, batch->mask, batch->at, batch->bytes);
+        land_early(w, batch);
+    }
+    drop_ended(c);
 }
 
 void op_copy(struct warp *w, const struct record *r, uint32_t mask) {

@@ -1,6 +1,6 @@
-/* Sums and differences with the carry flag CC.CF, one for each lane. A difference is the sum a + ~b + 1: it sets the flag
- * when it borrows nothing, and subc borrows when the flag is not set. (An H200 does so, as sums and differences in one
- * chain show; PTX ISA speaks of a borrow.) Source: PTX ISA 9.0, 9.7.2. */
+/* Sums and differences with the carry flag CC.CF, one for each lane. A difference is the sum a + ~b + 1: it sets the
+ * flag when it borrows nothing, and subc borrows when the flag is not set. (An H200 does so, as sums and differences in
+ * one chain show; PTX ISA speaks of a borrow.) Source: PTX ISA 9.0, 9.7.2. */
 #include "machine.h"
 
 void op_carry(struct warp *w, const struct record *r, uint32_t mask) {

@@ -171,12 +171,13 @@ static bool changing_register(struct decoder *d, const char *name, uint32_t *off
         if (!strcmp(name, clocks[i].name)) {
             *offset = temp(d);
             emit(d, op_clock, BLEND_NONE, *offset, 0, 0, 0, clocks[i].how);
-            d->p->open_registers = true;
             return true;
         }
     if (!strcmp(name, "%gridid") || !strcmp(name, "%smid") || !strcmp(name, "%nsmid")) {
-        *offset = constant(d, strcmp(name, "%smid") != 0, is_wide_special(name)); /* the first grid, one processor */
-        d->p->open_registers = true;
+        const int64_t value = strcmp(name, "%smid") != 0; /* grid 1, one processor */
+        *offset = temp(d);
+        emit(d, op_clock, BLEND_NONE, *offset, 0, 0, 0,
+             CLOCK_FIXED | (is_wide_special(name) ? CLOCK_WIDE : 0) | value << CLOCK_SHIFT);
         return true;
     }
     return false;
@@ -426,9 +427,9 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 static bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {opcodes_convert, opcodes_memory, opcodes_async,
-                                                  opcodes_warp,    opcodes_tensor, opcodes_scalar,
-                                                  opcodes_video,   opcodes_atomic, opcodes_hints};
+    static const struct opcode *const tables[] = {
+        opcodes_convert, opcodes_compare, opcodes_cvt,   opcodes_memory, opcodes_async, opcodes_warp,
+        opcodes_tensor,  opcodes_scalar,  opcodes_video, opcodes_atomic, opcodes_hints};
     if (is_rare_integer(d))
         return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)

@@ -84,8 +84,8 @@ struct opcode {
     const char *name;
     decode_function *decode;
 };
-extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_memory[], opcodes_async[],
-    opcodes_warp[]; /* end: NULL */
+extern const struct opcode opcodes_scalar[], opcodes_convert[], opcodes_compare[], opcodes_cvt[], opcodes_memory[],
+    opcodes_async[], opcodes_warp[]; /* end: NULL */
 extern const struct opcode opcodes_video[], opcodes_atomic[], opcodes_hints[], opcodes_tensor[];
 /* decode_integer.c: carries, packed and other rare integer forms, told by their modifiers. */
 bool is_rare_integer(const struct decoder *d);
@@ -96,5 +96,10 @@ bool take_fence(struct decoder *d);
 void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */
 bool decode_table(struct decoder *d);
+/* Arithmetic with a type f16, f16x2, bf16 or bf16x2 among its modifiers; .approx and .full; f32 with .xorsign.abs. */
+bool half_typed(const struct decoder *d);
+decode_function decode_half, decode_approximate, decode_xorsign;
+/* What the instruction at hand is of sm_100 and later by, or NULL. */
+const char *of_later_architecture(const struct decoder *d);
 
 #endif

@@ -108,8 +108,8 @@ static bool decode_fns(struct decoder *d) {
 
 static bool decode_testp(struct decoder *d) {
     static const char *const tests[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
-    static const uint8_t classes[] = {0x7, 0x8, 0xf, 0x10, 0x5, 0x2}; /* bits: zero, subnormal, normal, infinite, NaN;
-                                                                        * zero counts as normal */
+    /* bits: zero, subnormal, normal, infinite, NaN; zero counts as normal */
+    static const uint8_t classes[] = {0x7, 0x8, 0xf, 0x10, 0x5, 0x2};
     const int test = one_of(d, tests, 6);
     const enum ptx_type t = next_type(d);
     uint32_t p, a;

@@ -29,11 +29,6 @@ struct row {
     {name, "", T(B16), OP_##stem##_b16, -1}, {name, "", T(B32), OP_##stem##_b32, -1}, {                                \
         name, "", T(B64), OP_##stem##_b64, -1                                                                          \
     }
-#define HALF_ROWS(name, modifiers, stem)                                                                               \
-    {name, modifiers, T(F16), OP_##stem##_f16, -1}, {                                                                  \
-        name, modifiers, T(F16X2), OP_##stem##_f16x2, -1                                                               \
-    }
-
 static const struct row rows[] = {
     PLAIN_ROWS("add", "", OP_add_u16, OP_add_u32, OP_add_u64),
     PLAIN_ROWS("sub", "", OP_sub_u16, OP_sub_u32, OP_sub_u64),
@@ -129,14 +124,6 @@ static const struct row rows[] = {
     {"abs", "", T(F64), OP_abs_f64, -1},
     {"neg", "", T(F64), OP_neg_f64, -1},
     {"copysign", "", T(F64), OP_copysign_f64, -1},
-    HALF_ROWS("add", "rn?", add),
-    HALF_ROWS("sub", "rn?", sub),
-    HALF_ROWS("mul", "rn?", mul),
-    HALF_ROWS("fma", "rn", fma),
-    HALF_ROWS("min", "", min),
-    HALF_ROWS("max", "", max),
-    HALF_ROWS("abs", "", abs),
-    HALF_ROWS("neg", "", neg),
 };
 
 struct match { /* what the modifiers of a row took */
@@ -174,6 +161,13 @@ static bool take_row(struct decoder *d, const struct row *row, struct match *m) 
         }
     }
     return d->taken == (1u << d->in->part_count) - 1;
+}
+
+static bool has_part(const struct decoder *d, const char *part) {
+    for (size_t i = 0; i < d->in->part_count; ++i)
+        if (!strcmp(d->in->parts[i], part))
+            return true;
+    return false;
 }
 
 enum { LOOK_BACK = 4096 }; /* instructions: what is defined further back counts as first */
@@ -255,18 +249,19 @@ static bool decode_row(struct decoder *d, const struct row *row, const struct ma
 }
 
 bool decode_table(struct decoder *d) {
-    static const char *const inexact[] = {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"};
     struct match m;
+    if (of_later_architecture(d))
+        return refuse(d, of_later_architecture(d));
+    if (half_typed(d) && !has_part(d, "approx"))
+        return decode_half(d);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (take_row(d, &rows[i], &m))
             return decode_row(d, &rows[i], &m);
     }
-    d->taken = 0;
-    bool approximate = has(d, "approx") || has(d, "full");
-    for (size_t i = 0; i < sizeof inexact / sizeof *inexact; ++i)
-        approximate |= !strcmp(inexact[i], d->in->opcode);
-    if (approximate)
-        return refuse(d, "an approximate operation has no bit-exact model");
+    if (has_part(d, "approx") || has_part(d, "full"))
+        return decode_approximate(d);
+    if (has_part(d, "xorsign"))
+        return decode_xorsign(d);
     return refuse(d, NULL);
 }
 

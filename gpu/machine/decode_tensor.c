@@ -51,8 +51,8 @@ static bool on_this_chip(struct decoder *d, const struct tensor_form *f, bool an
     const unsigned first = and_popc ? 80 : f->sm; /* m8n8k128 is older than its .and */
     char why[160];
     if (arch->sm < first)
-        snprintf(why, sizeof why, "%s of %s needs sm_%u, and the launch is for %s", f->shape, tensor_type_names[f->type],
-                 first, arch->name);
+        snprintf(why, sizeof why, "%s of %s needs sm_%u, and the launch is for %s", f->shape,
+                 tensor_type_names[f->type], first, arch->name);
     else if (f->type == TENSOR_E4M3 && unit->fp8 == FP8_UNKNOWN)
         snprintf(why, sizeof why, "nobody has published how %s adds fp8 products, and the launch is for it",
                  arch->name);
@@ -61,8 +61,8 @@ static bool on_this_chip(struct decoder *d, const struct tensor_form *f, bool an
     return refuse(d, why);
 }
 
-/* Registers of an operand of mma; those that the shape has fewer of are filled up. Constants may stand in C alone, and
- * f32 registers and constants are no integers (as ptxas has it). */
+/* Registers of an operand of mma; those that the shape has fewer of are filled up. Constants may stand in C alone, f16
+ * excepted, and f32 registers are no integers (as ptxas has it). */
 static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size_t count, size_t room, uint32_t fill,
                      uint32_t *out) {
     const struct ptx_operand *o = &d->in->operands[operand];
@@ -76,11 +76,11 @@ static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size
         out[i] = fill;
         if (i >= count)
             continue;
-        if (operand && one->kind != PTX_OP_REGISTER && (operand < 3 || one->kind == PTX_OP_VARIABLE))
-            return refuse(d, "A and B are registers, C is registers or constants");
-        if (t == TENSOR_S32 &&
-            (one->kind == PTX_OP_FLOAT || (one->kind == PTX_OP_REGISTER && d->f->registers[one->reg].type == PTX_F32)))
-            return refuse(d, "an accumulator of integers in a register or constant of floats");
+        const enum ptx_operand_kind number = t == TENSOR_S32 ? PTX_OP_INTEGER : PTX_OP_FLOAT;
+        if (operand && one->kind != PTX_OP_REGISTER && (operand < 3 || t == TENSOR_F16 || one->kind != number))
+            return refuse(d, "A and B are registers, C is registers or constants of its type");
+        if (t == TENSOR_S32 && one->kind == PTX_OP_REGISTER && d->f->registers[one->reg].type == PTX_F32)
+            return refuse(d, "an accumulator of integers in a register of floats");
         if (!(operand ? source(d, one, bits, &out[i]) : destination(d, one, bits, &out[i])))
             return false;
     }

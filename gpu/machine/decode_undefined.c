@@ -63,8 +63,9 @@ static bool all_constant(const struct ptx_instruction *in, size_t first) {
 
 /* *kept: the first source that is a control and no data, for EFFECT_SHADOW. */
 static enum effect effect_of(const struct ptx_instruction *in, size_t *kept) {
-    static const char *const checked[] = {"st",    "stmatrix", "red", "atom", "bar",  "barrier", "mma",     "wmma",
-                                          "match", "redux",    "brx", "cp",   "vote", "elect",   "mbarrier"};
+    static const char *const checked[] = {"st",   "stmatrix", "red",      "atom",     "bar", "barrier",
+                                          "mma",  "wmma",     "match",    "redux",    "brx", "cp",
+                                          "vote", "elect",    "mbarrier", "movmatrix"};
     static const struct {
         const char *opcode;
         size_t kept;

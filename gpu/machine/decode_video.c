@@ -39,8 +39,8 @@ static bool scalar_part(struct decoder *d, size_t operand, uint64_t *how, unsign
     return !part || refuse(d, "a part of a register is .b0 to .b3, .h0 or .h1");
 }
 
-/* What an H200 gives where ptxas puts several instructions in the place of one (it has no scalar video unit) is not what
- * PTX defines in these forms; all others, and those of two and four elements, agree (measured). */
+/* What an H200 gives where ptxas puts several instructions in the place of one (it has no scalar video unit) is not
+ * what PTX defines in these forms; all others, and those of two and four elements, agree (measured). */
 static bool differs_on_hardware(struct decoder *d, enum lane_op op, uint64_t how) {
     const unsigned second = video_field(how, VIDEO_SECOND_AT, 2);
     const bool sat = video_field(how, VIDEO_SAT_AT, 1);

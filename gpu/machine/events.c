@@ -87,6 +87,6 @@ void event_at(struct warp *w, const struct record *r, unsigned lane, struct even
     v.warp = w->number;
     v.lane = lane;
     v.instruction = r->site;
-    v.count = 1;
+    v.count = v.count ? v.count : 1;
     events_add(&b->events, &v, b->place, b->event_order++);
 }

@@ -209,23 +209,16 @@ static void begin(struct block *b) {
     }
 }
 
-/* Lanes of one instruction come one by one: they are one entry. */
-void hazard_copy(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes, bool issued) {
+void hazard_copies(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
+                   bool issued) {
     struct hazards *h = w->block->hazards;
-    const enum entry_kind kind = issued ? ENTRY_ISSUE : ENTRY_WAIT;
-    if (!bytes)
-        return;
     if (!h->busy)
         begin(w->block);
     h->written = true;
-    struct entry *e = h->count ? &h->log[h->count - 1] : NULL;
-    if (!e || e->kind != kind || e->r != r || e->warp != w->number || e->bytes != bytes || e->mask >> lane & 1) {
-        e = append(w, kind, r, 0);
-        e->bytes = (uint8_t)bytes;
-        e->flags = RACE_STORE;
-    }
-    e->mask |= 1u << lane;
-    e->at[lane] = at;
+    struct entry *e = append(w, issued ? ENTRY_ISSUE : ENTRY_WAIT, r, mask);
+    e->bytes = (uint8_t)bytes;
+    e->flags = RACE_STORE;
+    memcpy(e->at, at, sizeof e->at);
 }
 
 void hazard_sync(struct warp *w, uint32_t members) {

@@ -64,7 +64,8 @@ void hazard_start(struct block *b);
 void hazard_barrier(struct block *b, bool all);
 void hazard_end(struct block *b);
 void hazard_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]);
-void hazard_copy(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes, bool issued);
+void hazard_copies(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
+                   bool issued);
 void hazard_sync(struct warp *w, uint32_t members);
 void hazard_arrive(struct warp *w, bool waited);
 void hazard_fence(struct warp *w);

@@ -39,9 +39,6 @@ typedef double value_f64;
 #define BIT16(n) BIT4(n), BIT4((n) + 4), BIT4((n) + 8), BIT4((n) + 12)
 static const uint32_t lane_bit[LANES] __attribute__((aligned(64))) = {BIT16(0), BIT16(16)};
 
-#define LOW(x)  ((uint16_t)(x))
-#define HIGH(x) ((uint16_t)((x) >> 16))
-
 static inline float flush(float x) {
     const uint32_t u = float_bits(x);
     return bits_float(u & 0x7f800000u ? u : u & 0x80000000u);
@@ -84,6 +81,8 @@ static inline double smaller64(double a, double b) {
 static inline double larger64(double a, double b) {
     return a != a ? b : b != b ? a : a > b || (a == b && __builtin_signbit(b)) ? a : b;
 }
+
+#include "lanes_half.h"
 
 static inline int32_t saturate_s32(int64_t x) {
     return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
@@ -206,82 +205,6 @@ static inline uint32_t clamped_pair(int32_t a, int32_t b, int64_t how) {
 /* 0 zero, 1 subnormal, 2 normal, 3 infinite, 4 NaN */
 static inline unsigned float_class(uint32_t exponent, uint32_t top, uint64_t fraction) {
     return exponent == top ? (fraction ? 4 : 3) : exponent ? 2 : fraction != 0;
-}
-
-/* binary16. A scale by 2^112 moves the exponent of a half, widened in place, to that of a float, exactly. */
-static inline float half_value(uint16_t h) {
-    const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-    const uint32_t finite = float_bits(bits_float(magnitude) * 0x1p112f) | sign;
-    const uint32_t special = (h & 0x3ff) ? 0x7fffffffu : 0x7f800000u | sign;
-    return bits_float((h & 0x7c00) == 0x7c00 ? special : finite);
-}
-/* Widened with the payload of a NaN kept, as binary64 does. */
-static inline double half_to_double(uint16_t h) {
-    const uint64_t nan = (uint64_t)(h & 0x8000) << 48 | (uint64_t)0x7ff8 << 48 | (uint64_t)(h & 0x1ff) << 42;
-    return (h & 0x7fff) > 0x7c00 ? from_bits64(nan) : (double)half_value(h);
-}
-static inline uint16_t half_nearest(float x) {
-    return half_from_float_bits(float_bits(x));
-}
-static inline uint16_t half_canonical(uint32_t h) {
-    return (h & 0x7fff) > 0x7c00 ? 0x7fff : (uint16_t)h;
-}
-/* Sum, difference and product of halves in f32, then to half: 24 >= 2 * 11 + 2, so the second rounding does no harm. */
-static inline uint16_t half_add(uint16_t a, uint16_t b) {
-    return half_nearest(half_value(a) + half_value(b));
-}
-static inline uint16_t half_sub(uint16_t a, uint16_t b) {
-    return half_nearest(half_value(a) - half_value(b));
-}
-static inline uint16_t half_mul(uint16_t a, uint16_t b) {
-    return half_nearest(half_value(a) * half_value(b));
-}
-/* The product is exact in double. The sum is rounded to odd, in 53 bits and then in 24, so that the last rounding, to
- * 11 bits, sees on which side of a tie the exact value lies. */
-static inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c) {
-    const double p = (double)half_value(a) * half_value(b), q = half_value(c), sum = p + q;
-    if (!(__builtin_fabs(sum) < 0x1p40))
-        return half_nearest((float)sum); /* infinity or NaN: finite sums stay below 2^33 */
-    const double part = sum - p, rest = (p - (sum - part)) + (q - part);
-    uint64_t bits;
-    __builtin_memcpy(&bits, &sum, 8);
-    if (rest != 0 && !(bits & 1))
-        bits += (rest > 0) == (sum > 0) ? 1 : (uint64_t)-1;
-    double odd;
-    __builtin_memcpy(&odd, &bits, 8);
-    float f = (float)odd;
-    if ((double)f != odd) {
-        uint32_t u = float_bits(f);
-        if (__builtin_fabs((double)f) > __builtin_fabs(odd))
-            --u; /* toward zero first, */
-        f = bits_float(u | 1);
-    }
-    return half_nearest(f);
-}
-static inline uint16_t half_min(uint16_t a, uint16_t b) {
-    return half_nearest(smaller32(half_value(a), half_value(b)));
-}
-static inline uint16_t half_max(uint16_t a, uint16_t b) {
-    return half_nearest(larger32(half_value(a), half_value(b)));
-}
-static inline uint32_t half_pair(uint16_t low, uint16_t high) {
-    return low | (uint32_t)high << 16;
-}
-static inline uint16_t half_toward_zero(uint32_t f) {
-    const uint32_t magnitude = f & 0x7fffffffu;
-    uint16_t h = half_from_float_bits(f);
-    if (magnitude >= 0x7f800000u)
-        return h;
-    if (magnitude >= 0x47800000u)
-        return (uint16_t)((h & 0x8000) | 0x7bff);
-    if ((float_bits(half_value(h)) & 0x7fffffffu) > magnitude)
-        --h;
-    return h;
-}
-static inline uint16_t brain_nearest(uint32_t f) {
-    if ((f & 0x7fffffffu) > 0x7f800000u)
-        return 0x7fff;
-    return (uint16_t)((f + 0x7fffu + (f >> 16 & 1)) >> 16);
 }
 
 #define SLOTS(T, offset) ((slot_##T *)(void *)__builtin_assume_aligned(w->regs + (offset), 64))

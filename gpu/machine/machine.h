@@ -120,7 +120,6 @@ struct program {
     uint32_t special[SPECIALS]; /* offset in the register file, 0: not used */
     struct access *accesses;
     size_t access_count;
-    bool open_registers; /* reads %clock, %smid and the like: their values are open */
     bool float_atomics;  /* sums of floating-point numbers by atom or red: their bits depend on the order */
     uint32_t *undefined; /* offsets of the registers that may be read before they are written ... */
     bool *undefined_wide;
@@ -178,7 +177,8 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
-    OPEN_COPY = 1 << 7, /* a cp.async from memory that the launch writes */
+    OPEN_COPY = 1 << 7,  /* a cp.async from memory that the launch writes */
+    OPEN_CLOCK = 1 << 8, /* %clock, %globaltimer, %smid, %nsmid, %gridid */
 };
 
 struct machine { /* one run */
@@ -344,7 +344,7 @@ void events_add(struct event_table *t, const struct event *v, uint64_t block, ui
 void events_merge(struct event_table *into, const struct event_table *from);
 /* The events in (block, order of execution); the caller frees them. */
 struct event *events_sorted(const struct event_table *t);
-/* Fills in block, warp, site and count, and adds it to the block's events. */
+/* Fills in block, warp, site and, where it is 0, a count of 1, and adds it to the block's events. */
 void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v);
 
 /* memory.c: the exact path of an access of any space, lane by lane, with all events. addr: as the instruction forms
@@ -382,7 +382,8 @@ handler op_count_executed, op_count_access;
 
 /* warp_ops.c */
 handler op_elect, op_clock;
-enum { CLOCK_WIDE = 1, CLOCK_HIGH = 2 }; /* imm of op_clock: 64 bits, the high half of them; else the low half */
+/* imm of op_clock: 64 bits, or the high half of them, else the low half; of the steps, or (FIXED) of the bits above. */
+enum { CLOCK_WIDE = 1, CLOCK_HIGH = 2, CLOCK_FIXED = 4, CLOCK_SHIFT = 8 };
 handler op_shfl, op_vote, op_ballot, op_match, op_redux, op_activemask, op_pred_logic, op_warp_sync, op_macs, op_fence,
     op_nothing;
 struct part { /* lanes of a .sync operation that do it at one place */

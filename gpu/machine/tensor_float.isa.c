@@ -454,7 +454,8 @@ void JOIN(mma_f64, ISA)(struct warp *w, const struct record *r, uint32_t mask) {
             for (int k = 0; k < depth; ++k) {
                 const double x = from_bits64(a[(j >> 1) + 2 * (k / 4)][row + k % 4]);
                 const double y = from_bits64(b[k / 4][column + k % 4]);
-                acc = nan64(fma(x, y, acc), y, acc, x);
+                const double next = fma(x, y, acc);
+                acc = next == next ? next : nan64(next, y, acc, x);
             }
             sum[j][i] = to_bits64(acc);
         }

@@ -23,8 +23,8 @@
  *
  * f64: acc = fma(a[k], b[k], acc), k ascending, from acc = c; of NaN operands that of b goes before acc's and a's.
  *
- * Source: the row of Hopper was measured on an H200 (facts/ptx.md 2.4, MF-1 .. MF-6; the sign of zero and f64 later); the others are those of the
- * literature: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004). */
+ * Source: the row of Hopper was measured on an H200 (facts/ptx.md 2.4, MF-1 .. MF-6; the sign of zero and f64 later);
+ * the others are those of the literature: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004). */
 #ifndef GPU_MACHINE_TENSOR_MODEL_H
 #define GPU_MACHINE_TENSOR_MODEL_H
 

@@ -90,12 +90,12 @@ void op_undefined_check(struct warp *w, const struct record *r, uint32_t mask) {
             const unsigned lane = (unsigned)__builtin_ctz(left);
             struct record place = *r;
             struct event v = {.kind = EVENT_UNINITIALISED,
-                                    .space = SPACE_REGISTER,
-                                    .buffer = -1,
-                                    .plane = -1,
-                                    .other_plane = -1,
-                                    .bytes = sizes[triple[0]],
-                                    .name = w->block->machine->program->names[triple[2]]};
+                              .space = SPACE_REGISTER,
+                              .buffer = -1,
+                              .plane = -1,
+                              .other_plane = -1,
+                              .bytes = sizes[triple[0]],
+                              .name = w->block->machine->program->names[triple[2]]};
             if (w->absent[lane]) { /* the shuffle is the fault, this is its use */
                 place.site = w->absent[lane] - 1;
                 v.kind = EVENT_ABSENT_LANE;

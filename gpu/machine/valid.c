@@ -165,20 +165,18 @@ void valid_shared(struct warp *w, const struct record *r, uint32_t mask, const u
         mark_written(v->written, mask, at, x->bytes);
 }
 
-static void mark(struct valid *v, size_t at, size_t bytes) {
-    for (size_t i = at; v && i < at + bytes; ++i)
-        v->written[i / 8] |= (uint8_t)(1u << i % 8);
-}
-
 /* Where copies in flight are judged, touching their bytes too early is theirs to tell. */
-void valid_copy_issued(struct warp *w, uint32_t at, uint32_t bytes) {
+void valid_copies_issued(struct warp *w, uint32_t mask, const uint32_t at[LANES], uint32_t bytes) {
     const struct machine *m = w->block->machine;
     if (watches(m, WATCH_ASYNC) && watches(m, WATCH_HAZARDS))
-        mark(w->block->valid, at, bytes);
+        valid_copies_waited(w, mask, at, bytes);
 }
 
-void valid_copy_waited(struct warp *w, uint32_t at, uint32_t bytes) {
-    mark(w->block->valid, at, bytes);
+void valid_copies_waited(struct warp *w, uint32_t mask, const uint32_t at[LANES], uint32_t bytes) {
+    struct valid *v = w->block->valid;
+    if (!v->open) /* all is written */
+        return;
+    mark_written(v->written, mask, at, bytes); /* aligned, as every access */
 }
 
 void valid_global(struct warp *w, const struct record *r, unsigned lane, const struct region *g, size_t offset,

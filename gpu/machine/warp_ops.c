@@ -304,12 +304,14 @@ void op_nothing(struct warp *w, const struct record *r, uint32_t mask) {
     (void)w, (void)r, (void)mask;
 }
 
-/* %clock and the like: steps of the block. Records of a straight run are counted at its end, so those since its start
- * are added here. */
+/* %clock and the like, which differ from run to run: steps of the block. Records of a straight run are counted at its
+ * end, so those since its start are added here. */
 void op_clock(struct warp *w, const struct record *r, uint32_t mask) {
     const struct block *b = w->block;
     const struct program *p = b->machine->program;
-    const uint64_t now = b->steps + p->weight[r - p->records] - p->weight[w->pc];
+    const uint64_t steps = b->steps + p->weight[r - p->records] - p->weight[w->pc];
+    const uint64_t now = r->imm & CLOCK_FIXED ? (uint64_t)r->imm >> CLOCK_SHIFT : steps;
+    leave_open(b->machine, OPEN_CLOCK);
     for (uint32_t left = mask; left; left &= left - 1) {
         const int i = __builtin_ctz(left);
         if (r->imm & CLOCK_WIDE)

@@ -71,14 +71,18 @@ void watch_strong(struct warp *w, const struct record *r) {
         hazard_strong(w, r);
 }
 
-void watch_copy_issued(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
+void watch_copies_issued(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
+                         uint32_t bytes) {
     if (w->block->hazards)
-        hazard_copy(w, r, lane, at, bytes, true);
-    valid_copy_issued(w, at, bytes);
+        hazard_copies(w, r, mask, at, bytes, true);
+    if (w->block->valid)
+        valid_copies_issued(w, mask, at, bytes);
 }
 
-void watch_copy_waited(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes) {
+void watch_copies_waited(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
+                         uint32_t bytes) {
     if (w->block->hazards)
-        hazard_copy(w, r, lane, at, bytes, false);
-    valid_copy_waited(w, at, bytes);
+        hazard_copies(w, r, mask, at, bytes, false);
+    if (w->block->valid)
+        valid_copies_waited(w, mask, at, bytes);
 }

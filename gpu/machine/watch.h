@@ -38,10 +38,12 @@ void watch_release(struct warp *w);
 void watch_fence(struct warp *w);
 void watch_strong(struct warp *w, const struct record *r);
 
-/* cp.async: one lane's copy to shared addresses at .. at + bytes - 1 is issued by record r; the wait that covers it is
- * done by record r. Between the two the copy may land at any time. */
-void watch_copy_issued(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes);
-void watch_copy_waited(struct warp *w, const struct record *r, unsigned lane, uint32_t at, uint32_t bytes);
+/* cp.async: copies of these lanes to shared addresses at[lane], `bytes` each, are issued by record r; the wait that
+ * covers them is done by record r. Between the two they may land at any time. */
+void watch_copies_issued(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
+                         uint32_t bytes);
+void watch_copies_waited(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
+                         uint32_t bytes);
 
 /* The same from a fast path: offsets from the start of the site's range, of 32 or 64 bits. */
 static inline void watch_range32(struct warp *w, const struct record *r, uint32_t mask, const uint32_t where[LANES]) {

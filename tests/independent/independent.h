@@ -33,6 +33,20 @@ struct parts { /* a finite number is +-(mantissa * 2^exponent) */
 };
 struct parts independent_parts(const struct binary *f, uint32_t bits);
 
+/* ---- narrow.c ---- */
+
+/* Formats of few bits, as patterns without a sign: the largest finite number, infinity (0: there is none), NaN. */
+struct narrow_format {
+    const char *name;
+    int precision, least;
+    uint32_t finite, infinity, nan;
+};
+extern const struct narrow_format independent_narrow_formats[5]; /* f16 bf16 tf32 e4m3 e5m2 */
+/* The pattern, without its sign, of +-(mantissa * 2^exponent) < 2^64 * 2^exponent rounded: mode n to nearest even, a to
+ * nearest and ties away, z toward zero, m down, p up. */
+uint32_t independent_narrow(const struct narrow_format *f, char mode, bool negative, u128 mantissa, int exponent,
+                            bool satfinite);
+
 /* ---- bits.c ---- */
 
 /* `count` bits from number `first` on, bit 0 being the lowest of byte 0; the first is the lowest of the result. */

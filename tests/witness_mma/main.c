@@ -3,7 +3,8 @@
  *   witness-mma list                     lines `sm_90 m16n8k16.f32.f16.f16.f32`: one architecture a generation
  *   witness-mma results ARCH NAME TILES  to stdout, for each element of each tile's result 2 k + 2 words: a row of A, a
  *                                        column of B (codes in the low bits), c, d
- *   witness-mma golden ARCH NAME ROWS    the same for one element of each of ROWS tiles: what fixtures/golden/mmasim keeps
+ *   witness-mma golden ARCH NAME ROWS    the same for one element of each of ROWS tiles: what fixtures/golden/mmasim
+ * keeps
  *
  * The operands depend on the name alone. Exit: 0, or 2 for anything else. */
 #include "../mma_tiles.h"
@@ -52,7 +53,7 @@ static int results(const char *arch_name, const char *name, size_t count, bool o
         struct error e = {""};
         for (size_t i = 0; i < n; ++i)
             mma_tile_fill(&c, &tiles[i], &seed);
-        ok = mma_run(&c, arch, NULL, "", 32, tiles, n, &m, &t, &e);
+        ok = mma_run(NULL, &c, arch, NULL, "", 32, tiles, n, &m, &t, &e);
         if (!ok)
             fprintf(stderr, "witness-mma: %s\n", e.text);
         trace_free(&t);
