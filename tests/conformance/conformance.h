@@ -18,8 +18,8 @@ struct row {
     const char *model;  /* what is evaluated, when it is not the code: the same operands in the same order */
     const char *module; /* module-level PTX that the code needs */
     const char *note;   /* why bits are left open */
-    open_bits *open;    /* where; NULL with a note: everywhere, within `units` of the last place of a binary32 */
-    unsigned units;
+    open_bits *open;    /* where altogether */
+    unsigned units;     /* and elsewhere within so many of the last place of a binary32; 0: not at all */
 };
 
 struct family {
@@ -44,6 +44,9 @@ struct form_list {
 /* All forms whose text matches the pattern (NULL: all). Dies, naming the row, of a row that cannot be read. */
 struct form_list forms_open(const char *pattern);
 void forms_close(struct form_list *list);
+
+/* The results of a vector may differ as these do. */
+bool form_excuses(const struct form *f, const uint64_t in[UNIT_INPUTS], const uint64_t *want, const uint64_t *got);
 
 /* ---- kinds.c: operands ---- */
 
@@ -81,6 +84,8 @@ void evaluate_form(const struct form *f, const uint64_t *in, uint64_t *out);
 uint64_t result_mask(const char *kind);
 
 /* ---- golden.c ---- */
+
+uint64_t results_digest(const struct form *f, const uint64_t *out); /* 8 bytes of SHA-256 */
 
 struct golden;
 enum { GOLDEN_VECTORS = 256 };

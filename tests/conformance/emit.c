@@ -40,7 +40,9 @@ static const char *access_space(const struct unit_memory *m) {
 /* The instructions, with registers for operands: %i inputs, %o results, %a addresses of memories. */
 static void put_code(struct text *t, const char *code) {
     unsigned input = 0, result = 0, memory = 0;
-    const char last = code[strlen(code) - 1];
+    const size_t length = strlen(code);
+    const bool ended = code[length - 1] == ':' || (length > 2 && !strcmp(code + length - 3, "; }"));
+    char before = ' ';
     while (*code) {
         size_t word = 1;
         while ((code[word] >= 'a' && code[word] <= 'z') || (code[word] >= '0' && code[word] <= '9'))
@@ -55,7 +57,7 @@ static void put_code(struct text *t, const char *code) {
             word = 2;
         } else if (*code == '=') {
             put(t, "%%o%u", result++);
-        } else if (*code == '[' && digit) {
+        } else if (*code == '[' && digit && before == ' ') { /* no size of an array */
             put(t, "[%%a%c", code[1]);
         } else if (*code == '[' && (!strncmp(code + 1, "global", 6) || !strncmp(code + 1, "shared", 6) ||
                                     !strncmp(code + 1, "generic", 7) || !strncmp(code + 1, "local", 5) ||
@@ -69,9 +71,10 @@ static void put_code(struct text *t, const char *code) {
             put(t, "%c", *code);
             word = 1;
         }
+        before = code[word - 1];
         code += word;
     }
-    put(t, last == '}' || last == ':' ? "\n" : ";\n");
+    put(t, ended ? "\n" : ";\n");
 }
 
 static void put_memory(struct text *t, const struct form *f, unsigned m) {

@@ -22,6 +22,9 @@ const struct row rows_compare[] = {
     {.code = "setp.<lt,neu>.<and,or,xor>.f16x2 =pred|=pred, $f16x2, $f16x2, $pred"},
     {.code = "setp.<eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan>.bf16 =pred, $bf16, $bf16"},
     {.code = "setp.<eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan>.bf16x2 =pred|=pred, $bf16x2, $bf16x2"},
+    {.code = "setp.<eq,lt,geu,nan>.<and,or,xor>.ftz.f16x2 =pred|=pred, $f16x2, $f16x2, $pred"},
+    {.code = "setp.<eq,lt,geu,nan>.<and,or,xor>.bf16x2 =pred|=pred, $bf16x2, $bf16x2, $pred"},
+    {.code = "setp.<eq,lt,geu,nan>.<and,xor><,.ftz>.f16 =pred|=pred, $f16, $f16, $pred"},
     {0},
 };
 
@@ -38,5 +41,14 @@ const struct row rows_set[] = {
     {.code = "set.<eq,ne,lt,gt,equ,neu,ltu,geu,num,nan><,.ftz>.f16x2.f16x2 =b32, $f16x2, $f16x2"},
     {.code = "set.<eq,ne,lt,gt,equ,neu,ltu,geu,num,nan>.<u32,s32>.bf16 =b32, $bf16, $bf16"},
     {.code = "set.<eq,ne,lt,gt,equ,neu,ltu,geu,num,nan>.bf16x2.bf16x2 =b32, $bf16x2, $bf16x2"},
+    {.code = "set.<ge,le,ltu,gtu,nan>.<f16,bf16>.<f32,f64> =b16, $#3, $#3"},
+    {.code = "set.<ge,le,ltu,gtu,nan>.ftz.f16.f32 =b16, $f32, $f32"},
+    {.code = "set.<ge,lt,neu,nan>.bf16.f16 =b16, $f16, $f16"},
+    {.code = "set.<ge,lt,neu,nan>.ftz.<f16,u16,s16>.f16 =b16, $f16, $f16"},
+    {.code = "set.<ge,lt,neu,nan>.ftz.<u32,s32>.f16 =b32, $f16, $f16"},
+    {.code = "set.<eq,lt,geu,num>.<u16,s16,bf16>.bf16 =b16, $bf16, $bf16"},
+    {.code = "set.<eq,lt,geu,num><,.ftz>.<u32,s32>.f16x2 =b32, $f16x2, $f16x2"},
+    {.code = "set.<eq,lt,geu,num>.<u32,s32>.bf16x2 =b32, $bf16x2, $bf16x2"},
+    {.code = "set.<eq,le,gtu,nan>.s32.f64 =b32, $f64, $f64"},
     {0},
 };

@@ -4,6 +4,7 @@
 #define A4(k) "{$" k ", $" k ", $" k ", $" k "}"
 #define A2(k) "{$" k ", $" k "}"
 #define S4    "{=b32, =b32, =b32, =b32}"
+#define D4    "{=f64, =f64, =f64, =f64}"
 #define F4    "{=f32, =f32, =f32, =f32}"
 
 const struct row rows_mma_integer[] = {
@@ -30,5 +31,9 @@ const struct row rows_mma_float[] = {
     {.code = "mma.sync.aligned.m16n8k16.row.col.f32.<e4m3,e5m2>.<e4m3,e5m2>.f32 " F4 ", {$#1x4, $#1x4}, {$#2x4}, " A4("f32")},
     {.code = "mma.sync.aligned.m16n8k32.row.col.f16.<e4m3,e5m2>.<e4m3,e5m2>.f16 {=b32, =b32}, {$#1x4, $#1x4, $#1x4, $#1x4}, {$#2x4, $#2x4}, " A2("f16x2")},
     {.code = "mma.sync.aligned.m16n8k16.row.col.f16.<e4m3,e5m2>.<e4m3,e5m2>.f16 {=b32, =b32}, {$#1x4, $#1x4}, {$#2x4}, " A2("f16x2")},
+    {.code = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {=f64, =f64}, {$f64}, {$f64}, {$f64, $f64}"},
+    {.code = "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 " D4 ", {$f64, $f64}, {$f64}, " A4("f64")},
+    {.code = "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 " D4 ", " A4("f64") ", {$f64, $f64}, " A4("f64")},
+    {.code = "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 " D4 ", {$f64, $f64, $f64, $f64, $f64, $f64, $f64, $f64}, " A4("f64") ", " A4("f64")},
     {0},
 };

@@ -28,6 +28,7 @@ static const struct operand_kind kinds[] = {
     {"size4", 'r', 32, VALUES_SIZE, NULL, 1, 4},   /* 0 .. 4 */
     {"size8", 'r', 32, VALUES_SIZE, NULL, 1, 8},
     {"size16", 'r', 32, VALUES_SIZE, NULL, 1, 16},
+    {"place", 'r', 32, VALUES_SIZE, NULL, 1, 31},
     {"index", 'r', 32, VALUES_SIZE, NULL, 1, 3},
 };
 

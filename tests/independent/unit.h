@@ -126,7 +126,7 @@ struct unit_rule {
     /* the same for 32 lanes at once */
     void (*warp)(const struct unit_step *s, const uint64_t (*a)[32], uint64_t (*d)[32], struct unit_lane *l);
 };
-extern const struct unit_rule unit_rules_float[], unit_rules_convert[], unit_rules_integer[], unit_rules_bits[],
+extern const struct unit_rule unit_rules_float[], unit_rules_approximate[], unit_rules_convert[], unit_rules_integer[], unit_rules_bits[],
     unit_rules_video[], unit_rules_compare[], unit_rules_memory[], unit_rules_warp[], unit_rules_mma[];
 
 /* out[k][lane] = result k of the form for the 32 lanes' inputs in[k][lane]. */
@@ -134,6 +134,9 @@ void unit_form_run(const struct unit_form *f, const uint64_t in[UNIT_INPUTS][32]
 
 /* The measured table of rcp.approx unpacked (2^21 bytes), or NULL: correctly rounded. */
 extern const uint8_t *unit_rcp_table;
+/* The measured functions of halves, all 65 536 results each, low byte first: ex2 and tanh of f16, ex2 and tanh of bf16.
+ */
+extern const uint8_t *unit_half_tables;
 
 /* shared between rules: */
 uint64_t unit_low(uint64_t x, unsigned bits);                /* the low bits of x, the others 0 */
@@ -141,6 +144,7 @@ s128 unit_integer(struct unit_type t, uint64_t bits);         /* as t reads it *
 uint64_t unit_integer_bits(struct unit_type t, s128 x);       /* modulo 2^bits */
 s128 unit_clamp(struct unit_type t, s128 x);                  /* to the range of t */
 uint64_t unit_add_float(const struct unit_format *f, uint64_t a, uint64_t b, enum unit_rounding r, bool flush);
+uint64_t unit_fma_float(const struct unit_format *f, uint64_t a, uint64_t b, uint64_t c); /* to nearest */
 /* -1, 0, 1, or 2 when one is a NaN. */
 int unit_compare(struct unit_type t, uint64_t a, uint64_t b, bool flush);
 

@@ -75,20 +75,26 @@ static void shf(const struct unit_step *s, const uint64_t *a, uint64_t *d, struc
     }
 }
 
+/* First bit and length of a field: PTX cuts them to 8 bits; an H200 does so in the 32-bit forms alone (measured). */
+static uint64_t field(const struct unit_step *s, uint64_t x) {
+    return width(s) == 32 ? x & 255 : x;
+}
+
 static void bfe(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
     (void)l;
-    unsigned top = width(s) - 1, first = (unsigned)a[1] & 255, length = (unsigned)a[2] & 255, sign = 0;
+    unsigned top = width(s) - 1, sign = 0;
+    uint64_t first = field(s, a[1]), length = field(s, a[2]);
     if (s->type[0].kind == 's' && length)
-        sign = bit(a[0], first + length - 1 < top ? first + length - 1 : top);
+        sign = bit(a[0], first + length - 1 < top ? (unsigned)(first + length - 1) : top);
     for (unsigned i = 0; i <= top; i++)
-        *d |= (uint64_t)(i < length && first + i <= top ? bit(a[0], first + i) : sign) << i;
+        *d |= (uint64_t)(i < length && first + i <= top ? bit(a[0], (unsigned)first + i) : sign) << i;
 }
 
 static void bfi(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
     (void)l;
-    unsigned first = (unsigned)a[2] & 255, length = (unsigned)a[3] & 255;
+    uint64_t first = field(s, a[2]), length = field(s, a[3]);
     for (unsigned i = 0; i < width(s); i++)
-        *d |= (uint64_t)(i >= first && i - first < length ? bit(a[0], i - first) : bit(a[1], i)) << i;
+        *d |= (uint64_t)(i >= first && i - first < length ? bit(a[0], i - (unsigned)first) : bit(a[1], i)) << i;
 }
 
 static void bfind(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
@@ -142,7 +148,7 @@ static void brev(const struct unit_step *s, const uint64_t *a, uint64_t *d, stru
 static void fns(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
     (void)s;
     (void)l;
-    int base = (int)(a[1] & 31), n = (int)(int32_t)a[2], step = n < 0 ? -1 : 1;
+    int base = (int)a[1], n = (int)(int32_t)a[2], step = n < 0 ? -1 : 1;
     *d = 0xffffffff;
     if (n == 0) {
         if (bit(a[0], (unsigned)base))

@@ -97,13 +97,20 @@ static uint64_t mul_one(const struct unit_step *s, const uint64_t *a) {
     return unit_round(s->type[0].format, &p, s->rounding, flushes(s));
 }
 
-static uint64_t fma_one(const struct unit_step *s, const uint64_t *a) {
-    struct exact x = operand(s, a[0]), y = operand(s, a[1]), z = operand(s, a[2]), p;
+static uint64_t fused(const struct unit_format *f, const uint64_t *a, enum unit_rounding r, bool flush) {
+    struct exact x = unit_decode(f, a[0], flush), y = unit_decode(f, a[1], flush), z = unit_decode(f, a[2], flush), p;
     uint64_t order[] = {a[1], a[2], a[0]};
-    uint64_t nan = nan_of(s->type[0].format, order, 3);
-    if (!product(&p, &x, &y))
-        return nan;
-    return sum(s->type[0].format, &p, &z, s->rounding, flushes(s), nan);
+    uint64_t nan = nan_of(f, order, 3);
+    return product(&p, &x, &y) ? sum(f, &p, &z, r, flush, nan) : nan;
+}
+
+uint64_t unit_fma_float(const struct unit_format *f, uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t operands[] = {a, b, c};
+    return fused(f, operands, UNIT_RN, false);
+}
+
+static uint64_t fma_one(const struct unit_step *s, const uint64_t *a) {
+    return fused(s->type[0].format, a, s->rounding, flushes(s));
 }
 
 /* x / y of two finite numbers, y not zero: enough digits for every format, and whether more follow. */

@@ -36,7 +36,9 @@ static const struct unit_rule *rule_in(const struct unit_rule *rules, const char
 static const struct unit_rule *rule_of(const struct unit_step *s) {
     const struct unit_rule *const lists[] = {unit_rules_integer, unit_rules_bits,   unit_rules_video, unit_rules_convert,
                                             unit_rules_compare, unit_rules_memory, unit_rules_warp,  unit_rules_mma};
-    const struct unit_rule *found = s->types && s->type[0].kind == 'f' ? rule_in(unit_rules_float, s->name) : NULL;
+    const struct unit_rule *found = s->approx ? rule_in(unit_rules_approximate, s->name) : NULL;
+    if (!found && s->types && s->type[0].kind == 'f')
+        found = rule_in(unit_rules_float, s->name);
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !found; i++)
         found = rule_in(lists[i], s->name);
     return found;

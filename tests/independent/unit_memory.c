@@ -37,6 +37,18 @@ static void st(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct
         put(place(l, a[0]) + k * element_bits(s->type[0]) / 8, element_bits(s->type[0]), a[1 + k]);
 }
 
+static bool is_nan64(uint64_t x) {
+    return unit_decode(&unit_f64, x, false).kind == NOT_A_NUMBER;
+}
+
+/* In global memory binary32 flushes subnormal numbers, and binary64 hands a NaN on as it is (measured). */
+static uint64_t sum(const struct unit_step *s, const struct unit_format *f, uint64_t old, uint64_t b) {
+    bool global = !unit_has(s, "shared");
+    if (f == &unit_f64 && global && (is_nan64(old) || is_nan64(b)))
+        return is_nan64(b) ? b : old;
+    return unit_add_float(f, old, b, UNIT_RN, f == &unit_f32 && global);
+}
+
 /* What an atomic operation leaves in memory. */
 static uint64_t changed(const struct unit_step *s, uint64_t old, uint64_t b, uint64_t c) {
     struct unit_type t = s->type[0];
@@ -54,7 +66,7 @@ static uint64_t changed(const struct unit_step *s, uint64_t old, uint64_t b, uin
     for (unsigned i = 0; i < t.packed; i++) {
         uint64_t x = unit_low(old >> t.bits * i, t.bits), y = unit_low(b >> t.bits * i, t.bits), z;
         if (unit_has(s, "add"))
-            z = t.format ? unit_add_float(t.format, x, y, UNIT_RN, t.format == &unit_f32 && !unit_has(s, "shared"))
+            z = t.format ? sum(s, t.format, x, y)
                          : unit_integer_bits(t, unit_integer(t, x) + unit_integer(t, y));
         else
             z = (unit_compare(t, x, y, false) < 0) == unit_has(s, "min") ? x : y;

@@ -22,9 +22,10 @@ static int number_after(const struct unit_step *s, char letter) {
     return x;
 }
 
-/* Elements of 1 to 32 bits: four bytes of K a lane, 16 bytes a row of a register. */
+/* A register of A or B has 4 neighbours along K, of 32 bits together (of one element, where that has more), of a row. */
 static void read_fragments(const struct unit_step *s, const uint64_t (*op)[32], struct tile *t) {
-    int e = (int)s->type[1].bits, each = 32 / e, registers_a = t->m * t->k * e / 1024, registers_b = t->k * 8 * e / 1024;
+    int e = (int)s->type[1].bits, each = e >= 32 ? 1 : 32 / e;
+    int registers_a = t->m * t->k / (32 * each), registers_b = t->k / (4 * each);
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, q = lane % 4;
         for (int r = 0; r < registers_a; r++)
@@ -105,7 +106,8 @@ static uint64_t group(const struct unit_format *f, const struct unit_format *to,
     struct exact x = exact_of(total < 0, (u128)(total < 0 ? -total : total), highest - BELOW);
     if (to == &unit_f32 && big_length(&x.mantissa) + x.exponent > 128)
         return unit_infinity(to, x.negative);
-    return unit_round(to, &x, to == &unit_f16 ? UNIT_RN : UNIT_RZ, false);
+    uint64_t d = unit_round(to, &x, to == &unit_f16 ? UNIT_RN : UNIT_RZ, false);
+    return d == unit_zero(to, true) ? unit_zero(to, false) : d; /* no zero is negative (measured) */
 }
 
 static uint64_t as_f16(const struct unit_format *f, uint64_t bits) {
@@ -117,6 +119,11 @@ static uint64_t float_cell(const struct unit_step *s, const struct tile *t, int 
     const struct unit_format *f = s->type[1].format, *to = s->type[0].format;
     uint64_t a[MOST_K], b[MOST_K], c = t->c[row][column];
     int n = 0;
+    if (f == &unit_f64) { /* one fused multiply-add after the other (measured) */
+        for (; n < t->k; n++)
+            c = unit_fma_float(f, t->a[row][n], t->b[n][column], c);
+        return c;
+    }
     if (s->type[1].bits > 8) {
         for (; n < t->k; n++) {
             a[n] = t->a[row][n];
@@ -144,7 +151,7 @@ static void mma(const struct unit_step *s, const uint64_t (*op)[32], uint64_t (*
     t.m = number_after(s, 'm');
     t.n = number_after(s, 'n');
     t.k = number_after(s, 'k');
-    int bits = (int)s->type[0].bits, registers = t.m * 8 * bits / 1024;
+    int bits = (int)s->type[0].bits, registers = t.m / (bits == 16 ? 8 : 4);
     unsigned first_c = s->sources - (unsigned)registers;
     int row, column, halves = bits == 16 ? 2 : 1;
     read_fragments(s, op, &t);
