@@ -251,6 +251,8 @@ bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32
     }
     if (v->function != d->function)
         return refuse(d, "a variable of another function");
+    if (v->space == PTX_PARAM && (formal(d, variable) < 0 || !d->spill[formal(d, variable)]))
+        return refuse(d, "a parameter in local memory, whose address is never taken");
     uint64_t at = v->offset;
     if (v->space == PTX_PARAM)
         at = d->spill[formal(d, variable)] - 1;
