@@ -115,7 +115,8 @@ static void set_options(struct setting *s) {
     l->threads = 1;
     l->options.census = choose(2);
     l->options.unwatched = choose(4) == 3 ? choose(256) : 0;
-    l->options.arch = &archs[choose(8)];
+    const struct arch *arch = &archs[choose(8)];
+    l->options.arch = choose(2) ? arch : arch_default();
     l->options.schedule.order = (enum schedule_order)(choose(4) % 3);
     l->options.schedule.async_early = choose(2);
     l->options.schedule.seed = knobs;

@@ -1,6 +1,6 @@
 /* Writes the seeds of the PTX machine's fuzzer into a folder: the PTX files that are given, large ones in slices; each
- * instruction of a list in a small kernel of its own; and all of them in one kernel.
- * Usage: ptx_corpus FOLDER LINES FILE.ptx ... */
+ * instruction of a list in a small kernel of its own; and those that run in one kernel.
+ * Usage: ptx_corpus FOLDER RUNS REFUSED FILE.ptx ... */
 #include "../../ref/checked.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,17 +85,22 @@ static void write_kernel(const char *name, const char *body) {
     free(text);
 }
 
-static void write_lines(const char *path) {
+static void write_lines(const char *path, bool together) {
     size_t size;
     char *text = read_text(path, &size), *all = must_strdup("");
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         char *one = must_format("%s\n", line), *scoped = must_format("%s{\n%s\n}\n", all, line);
         write_kernel("line", one);
         free(one);
-        free(all);
-        all = scoped;
+        if (strncmp(line, "trap", 4)) {
+            char *kept = all;
+            all = scoped;
+            scoped = kept;
+        }
+        free(scoped);
     }
-    write_kernel("all", all);
+    if (together)
+        write_kernel("all", all);
     free(all);
     free(text);
 }
@@ -117,7 +122,7 @@ static void write_slices(const char *text) {
             char *more = must_format("%s%s", start, line);
             free(start);
             start = more;
-        } else if (!strpbrk(line, ":") && !strstr(line, "bra") && !strstr(line, ".loc") && line[0] != '/') {
+        } else if (line[strspn(line, " \t")] != '{' && line[strspn(line, " \t")] != '}' && !strpbrk(line, ":") && !strstr(line, "bra") && !strstr(line, ".loc") && line[0] != '/') {
             char *more = must_format("%s%s", slice ? slice : "", line);
             free(slice);
             slice = more;
@@ -138,13 +143,14 @@ static void write_slices(const char *text) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) {
-        fprintf(stderr, "usage: ptx_corpus FOLDER LINES FILE.ptx ...\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: ptx_corpus FOLDER RUNS REFUSED FILE.ptx ...\n");
         return 2;
     }
     folder = argv[1];
-    write_lines(argv[2]);
-    for (int i = 3; i < argc; ++i) {
+    write_lines(argv[2], true);
+    write_lines(argv[3], false);
+    for (int i = 4; i < argc; ++i) {
         size_t size;
         char *text = read_text(argv[i], &size);
         if (size <= MOST_WHOLE)
