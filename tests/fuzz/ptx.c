@@ -49,7 +49,9 @@ static void set_buffers(struct setting *s) {
         const bool in = roles >> i & 1;
         struct launch_buffer *b = &s->buffers[i];
         *b = (struct launch_buffer){.name = "b",
-                                    .role = in ? BUFFER_IN : i & 1 ? BUFFER_OUT : BUFFER_INOUT,
+                                    .role = in      ? BUFFER_IN
+                                            : i & 1 ? BUFFER_OUT
+                                                    : BUFFER_INOUT,
                                     .bytes = sizes[(size + i) % 4],
                                     .cell_bytes = (size_t)4 >> cell ? (size_t)4 >> cell : 8,
                                     .data = must_calloc(sizes[(size + i) % 4], 1)};
@@ -153,8 +155,8 @@ static void must(bool good, const char *what) {
 static void check_trace(const struct setting *s, const struct trace *t) {
     for (size_t i = 0; i < t->event_count; ++i) {
         const struct event *v = &t->events[i];
-        must(v->kind < EVENT_KINDS && v->count > 0 && v->lane < LANES && v->warp < 32 &&
-                 v->block[0] < s->l.grid[0] && v->buffer < BUFFERS && v->plane < 2 && v->other_plane < 2,
+        must(v->kind < EVENT_KINDS && v->count > 0 && v->lane < LANES && v->warp < 32 && v->block[0] < s->l.grid[0] &&
+                 v->buffer < BUFFERS && v->plane < 2 && v->other_plane < 2,
              "an unsound event");
         must(v->kind == EVENT_LIMIT || v->instruction < t->site_count, "an event of no instruction");
         must(!v->other.present || (v->other.instruction < t->site_count && v->other.lane < LANES),
@@ -174,14 +176,13 @@ static bool same_access(const struct event_access *a, const struct event_access 
 
 static bool same_event(const struct event *a, const struct event *b) {
     return a->kind == b->kind && a->space == b->space && a->store == b->store && a->buffer == b->buffer &&
-           a->plane == b->plane && a->other_plane == b->other_plane && a->offset == b->offset &&
-           a->bytes == b->bytes && !memcmp(a->block, b->block, sizeof a->block) && a->warp == b->warp &&
-           a->lane == b->lane && a->instruction == b->instruction && a->name == b->name && a->count == b->count &&
+           a->plane == b->plane && a->other_plane == b->other_plane && a->offset == b->offset && a->bytes == b->bytes &&
+           !memcmp(a->block, b->block, sizeof a->block) && a->warp == b->warp && a->lane == b->lane &&
+           a->instruction == b->instruction && a->name == b->name && a->count == b->count &&
            same_access(&a->other, &b->other);
 }
 
-static void check_same(const struct setting *a, const struct trace *t, const struct setting *b,
-                       const struct trace *u) {
+static void check_same(const struct setting *a, const struct trace *t, const struct setting *b, const struct trace *u) {
     must(t->event_count == u->event_count && t->warp_instructions == u->warp_instructions && t->macs == u->macs &&
              t->print_total == u->print_total,
          "two instruction sets count otherwise");

@@ -122,7 +122,8 @@ static void write_slices(const char *text) {
             char *more = must_format("%s%s", start, line);
             free(start);
             start = more;
-        } else if (line[strspn(line, " \t")] != '{' && line[strspn(line, " \t")] != '}' && !strpbrk(line, ":") && !strstr(line, "bra") && !strstr(line, ".loc") && line[0] != '/') {
+        } else if (line[strspn(line, " \t")] != '{' && line[strspn(line, " \t")] != '}' && !strpbrk(line, ":") &&
+                   !strstr(line, "bra") && !strstr(line, ".loc") && line[0] != '/') {
             char *more = must_format("%s%s", slice ? slice : "", line);
             free(slice);
             slice = more;

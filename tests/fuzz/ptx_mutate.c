@@ -13,13 +13,42 @@ static const char *const bank_words[] = {
 static const char *const bank_lines[] = {
 #include "fuzz_lines.inc"
 };
-static const char *const numbers[] = {
-    "0",      "1",          "2",           "3",          "-1",         "4",
-    "7",      "8",          "15",          "16",         "31",         "32",
-    "33",     "64",         "63",          "128",        "255",        "256",
-    "1024",   "4095",       "65535",       "65536",      "0x7fffffff", "0x80000000",
-    "-32768", "0xffffffff", "-2147483648", "0xfffffff0", "1099511627776", "0x7fffffffffffffff",
-    "0f3F800000", "0f7FC00000", "0fFF800000", "0f00000001", "0d3FF0000000000000", "1.5"};
+static const char *const numbers[] = {"0",
+                                      "1",
+                                      "2",
+                                      "3",
+                                      "-1",
+                                      "4",
+                                      "7",
+                                      "8",
+                                      "15",
+                                      "16",
+                                      "31",
+                                      "32",
+                                      "33",
+                                      "64",
+                                      "63",
+                                      "128",
+                                      "255",
+                                      "256",
+                                      "1024",
+                                      "4095",
+                                      "65535",
+                                      "65536",
+                                      "0x7fffffff",
+                                      "0x80000000",
+                                      "-32768",
+                                      "0xffffffff",
+                                      "-2147483648",
+                                      "0xfffffff0",
+                                      "1099511627776",
+                                      "0x7fffffffffffffff",
+                                      "0f3F800000",
+                                      "0f7FC00000",
+                                      "0fFF800000",
+                                      "0f00000001",
+                                      "0d3FF0000000000000",
+                                      "1.5"};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
