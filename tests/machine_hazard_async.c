@@ -136,3 +136,37 @@ Test(machine_hazard_async, copies) {
         ptx_free(m);
     }
 }
+
+/* Another thread stores what a copy has read of a buffer that the launch writes. */
+Test(machine_hazard_async, a_source_that_is_stored) {
+    static const char body[] = START COPY WAIT "add.u64 %rd3, %rd1, 512;\nsub.u64 %rd3, %rd3, %rd2;\n"
+                                               "st.global.u32 [%rd3], %r1;\nret;\n";
+    for (int early = 0; early < 2; ++early) {
+        uint8_t data[1024] = {0};
+        struct launch_buffer b = {
+            .name = "data", .role = BUFFER_INOUT, .bytes = sizeof data, .cell_bytes = 4, .data = data};
+        const struct machine_test test = {.body = body,
+                                          .buffers = &b,
+                                          .buffer_count = 1,
+                                          .block = {64},
+                                          .options = {.schedule = {.async_early = early}}};
+        struct trace t;
+        struct ptx_module *m = machine_must(&test, &t);
+        size_t races = 0;
+        for (size_t i = 0; i < t.event_count; ++i) {
+            const struct event *v = &t.events[i];
+            if (v->kind != EVENT_RACE)
+                continue;
+            ++races;
+            cr_assert(v->other.instruction < t.site_count, "early %d: the other side is instruction %zu of %zu", early,
+                      v->other.instruction, t.site_count);
+            const int line = t.sites[v->instruction].line, other = t.sites[v->other.instruction].line;
+            cr_expect(v->space == SPACE_GLOBAL && v->other.present && v->store != v->other.store &&
+                          line == (v->store ? 17 : 12) && other == (v->store ? 12 : 17),
+                      "early %d: space %d, line %d, the other one %d", early, v->space, line, other);
+        }
+        cr_expect(races > 0, "early %d: no race of a copy's source and a store", early);
+        trace_free(&t);
+        ptx_free(m);
+    }
+}

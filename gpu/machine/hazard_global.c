@@ -56,7 +56,7 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
     struct block *b = w->block;
     struct machine *m = b->machine;
     const struct access *x = &m->program->accesses[r->c];
-    struct race_actor me = {.r = r,
+    struct race_actor me = {.site = r->site,
                             .order = &b->hazards->live[w->number],
                             .block = (uint32_t)b->number,
                             .index = ++m->global_places,
@@ -103,7 +103,7 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                                     .store = f->store,
                                     .warp = f->warp,
                                     .lane = f->lane,
-                                    .instruction = f->r->site,
+                                    .instruction = f->site,
                                     .bytes = f->width}};
         block_place(m, f->block, v.other.block);
         event_at(w, r, lane, v);

@@ -105,7 +105,7 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
                                       .block = {b->id[0], b->id[1], b->id[2]},
                                       .warp = f->warp,
                                       .lane = f->lane,
-                                      .instruction = f->r->site,
+                                      .instruction = f->site,
                                       .bytes = f->width}};
     event_at(&b->warps[e->warp], e->r, lane, v);
 }
@@ -168,7 +168,7 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
 
 static void judge_entry(struct block *b, const struct entry *e, bool all) {
     struct hazards *h = b->hazards;
-    const struct race_actor me = {.r = e->r,
+    const struct race_actor me = {.site = e->r->site,
                                   .order = &h->past[e->warp],
                                   .index = e->index,
                                   .warp = e->warp,
@@ -188,7 +188,7 @@ static void replay_flying(struct block *b, bool all) {
     for (size_t i = 0; i < h->flying_count; ++i) {
         const struct copy *c = &h->flying[i];
         const struct race_actor me = {
-            .r = c->r, .order = &h->past[c->warp], .warp = c->warp, .flags = RACE_STORE, .width = c->bytes};
+            .site = c->r->site, .order = &h->past[c->warp], .warp = c->warp, .flags = RACE_STORE, .width = c->bytes};
         for (uint32_t left = c->mask; left; left &= left - 1) {
             const unsigned lane = (unsigned)__builtin_ctz(left);
             const uint32_t at = c->at[lane];

@@ -95,7 +95,7 @@ static void note(struct race_found *f, const struct race_node *n, uint32_t lanes
                              .block = n->block,
                              .warp = n->warp,
                              .lane = (uint32_t)__builtin_ctz(lanes),
-                             .r = n->r,
+                             .site = n->site,
                              .store = n->flags & RACE_STORE,
                              .width = n->width};
 }
@@ -123,7 +123,7 @@ static void add(struct races *x, uint32_t *head, const struct race_actor *me, un
     const uint32_t i = new_node(x);
     if (!i)
         return;
-    x->nodes[i] = (struct race_node){.r = me->r,
+    x->nodes[i] = (struct race_node){.site = me->site,
                                      .next = *head,
                                      .lanes = 1u << lane,
                                      .clock = me->order->clock[me->warp],
@@ -179,7 +179,7 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
             found[k] = here[k];
     x->full |= x->steps > RACE_STEPS;
     struct race_node *first = *head ? &x->nodes[*head] : NULL;
-    if (first && first->index == me->index && first->r == me->r && first->bytes == bytes &&
+    if (first && first->index == me->index && first->site == me->site && first->bytes == bytes &&
         first->flags == (me->flags | mixed) && (!(me->flags & RACE_STORE) || first->value == value))
         first->lanes |= bit; /* another lane of the same instruction */
     else

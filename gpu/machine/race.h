@@ -25,7 +25,7 @@ enum race_flag {
 };
 
 struct race_node { /* lanes of one warp that did one thing to one word */
-    const struct record *r;
+    uint32_t site;  /* instruction */
     uint32_t next;  /* 0: none */
     uint32_t lanes; /* loads, and stores of one value by one instruction: several; else one */
     uint32_t clock, sync;
@@ -51,13 +51,12 @@ struct races {
     uint32_t released, acquired;
     uint32_t fenced[LANES], strongly_read[LANES]; /* places of each warp's last */
 };
-enum { RACE_NODES = 1 << 20 };         /* at most: 48 MiB */
+enum { RACE_NODES = 1 << 20 };         /* at most: 36 MiB */
 #define RACE_STEPS ((uint64_t)1 << 28) /* at most, in a block: about a second */
 
 struct race_actor { /* who does it now */
-    const struct record *r;
     const struct warp_order *order;
-    uint32_t block, index;
+    uint32_t site, block, index;
     uint8_t warp, flags, width;
 };
 
@@ -65,8 +64,7 @@ enum race_kind { RACE_TRUE, RACE_BENIGN, RACE_TOUCHED, RACE_KINDS }; /* the last
 struct race_found {
     bool found;
     uint8_t byte; /* of the word */
-    uint32_t block, warp, lane;
-    const struct record *r;
+    uint32_t block, warp, lane, site;
     bool store;
     uint8_t width;
 };
