@@ -122,6 +122,11 @@ Test(machine_local, programs) {
          ".local .b32 x;\n" TID "mad.lo.u32 %r3, %r1, 3, 1; st.local.u32 [m+16], %r3; st.local.u32 [x], 99;\n"
          "{ .param .b32 r; call (r), get, (); ld.param.b32 %r2, [r]; }\n" STORE,
          own},
+        {"a variable that is aligned behind those of the module", ".local .b8 m[3];\n",
+         ".local .align 16 .b8 x[16];\n" TID "mad.lo.u32 %r3, %r1, 3, 1; st.local.u32 [x+12], %r3;\n"
+         "stacksave.u64 %rd5; alloca.u64 %rd7, 8; stackrestore.u64 %rd5; st.local.u8 [m+2], 0;\n"
+         "ld.local.u32 %r2, [x+12];\n" STORE,
+         own},
     };
     const char *isas[3];
     const size_t isa_count = machine_isas(isas);

@@ -102,7 +102,7 @@ void frames_start(struct warp *w, uint32_t lanes) {
     struct block *b = w->block;
     const struct program *p = program_of(w);
     const struct callee *entry = &p->callees[p->order[0]];
-    const uint32_t base = (uint32_t)p->module->local_bytes, end = base + entry->local_bytes;
+    const uint32_t end = entry->local_start + entry->local_bytes; /* the module's variables come first */
     uint32_t from[LANES] = {0}, to[LANES];
     drop_frames(&w->root, b);
     w->root = (struct frame){.function = p->order[0], .lanes = lanes};

@@ -273,8 +273,8 @@ void op_stacksave(struct warp *w, const struct record *r, uint32_t mask) {
 /* Back to what stacksave gave in this activation; anything else is EVENT_OUT_OF_BOUNDS and changes nothing. */
 void op_stackrestore(struct warp *w, const struct record *r, uint32_t mask) {
     const struct program *p = w->block->machine->program;
-    const uint32_t fixed =
-        p->callees[w->frame->function].local_bytes + (w->frame->caller ? 0 : (uint32_t)p->module->local_bytes);
+    const struct callee *c = &p->callees[w->frame->function];
+    const uint32_t fixed = c->local_start + c->local_bytes;
     const uint64_t *a = reg64(w, r->a);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
