@@ -132,15 +132,38 @@ static void note_writes(const struct ptx_operand *o, uint64_t *writes) {
 }
 
 enum { MOST_SET_WORDS = 1 << 24 }; /* of one kind of set: 128 MiB */
+#define MOST_SET_STEPS ((size_t)1 << 28) /* words looked at: half a second. nvcc's code settles in a few rounds, but blocks
+                                          * that stand in the wrong order take as many as there are blocks */
 
-/* Liveness per lane: a guarded write may not happen, so it ends no register's life. */
+/* What is live at the start of each block, backwards until nothing changes. False: it takes too long. */
+static bool settle(const struct graph *g, const struct sets *sets, size_t words) {
+    const size_t round = (g->start[g->count] + g->count) * words;
+    size_t steps = 0;
+    for (bool changed = true; changed; steps += round) {
+        if (steps > MOST_SET_STEPS)
+            return false;
+        changed = false;
+        for (size_t b = g->count; b-- > 0;)
+            for (size_t k = 0; k < words; ++k) {
+                uint64_t live = 0;
+                for (size_t n = g->start[b]; n < g->start[b + 1]; ++n)
+                    live |= sets[g->next[n]].live[k];
+                live = sets[b].reads[k] | (live & ~sets[b].writes[k]);
+                changed |= live != sets[b].live[k];
+                sets[b].live[k] = live;
+            }
+    }
+    return true;
+}
+
+/* Liveness per lane: a guarded write may not happen, so it ends no register's life. Where that would take too much
+ * memory or time every register is given its poison: the same, only slower. */
 bool *flow_undefined(const struct ptx_function *f) {
     bool *undefined = must_calloc(f->register_count, sizeof *undefined);
     bool *leaders = flow_leaders(f);
     struct graph g = open_graph(f, leaders);
     const size_t words = (f->register_count + 63) / 64;
-    if (words &&
-        g.count > MOST_SET_WORDS / words) { /* then every register is given its poison: the same, only slower */
+    if (words && g.count > MOST_SET_WORDS / words) {
         memset(undefined, true, f->register_count);
         free(leaders);
         close_graph(&g);
@@ -162,20 +185,9 @@ bool *flow_undefined(const struct ptx_function *f) {
             if (flow_writes(in, k) && in->operands[k].kind != PTX_OP_ADDRESS)
                 note_writes(&in->operands[k], s->writes);
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t b = g.count; b-- > 0;)
-            for (size_t k = 0; k < words; ++k) {
-                uint64_t live = 0;
-                for (size_t n = g.start[b]; n < g.start[b + 1]; ++n)
-                    live |= sets[g.next[n]].live[k];
-                live = sets[b].reads[k] | (live & ~sets[b].writes[k]);
-                changed |= live != sets[b].live[k];
-                sets[b].live[k] = live;
-            }
-    }
+    const bool settled = settle(&g, sets, words);
     for (size_t i = 0; i < f->register_count; ++i)
-        undefined[i] = g.count && (sets[0].live[i / 64] >> (i % 64) & 1);
+        undefined[i] = !settled || (g.count && (sets[0].live[i / 64] >> (i % 64) & 1));
     free(memory), free(sets), free(leaders);
     close_graph(&g);
     return undefined;
