@@ -251,6 +251,12 @@ static bool is_small(const struct ptx_module *m) {
     return total <= MOST_VARIABLE_BYTES;
 }
 
+/* A pointer to what a function had on its stack is a finding too. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "detect_stack_use_after_return=1";
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct error e = {""};
     struct ptx_module *m = ptx_parse("fuzz.ptx", (const char *)bytes, size, &e);
