@@ -141,45 +141,53 @@ static void audit_instruction(struct audit *a, const struct ptx_function *f,
         note(a, AUDIT_FLUSH, f, in, NULL);
 }
 
+struct todo { /* functions within reach, each once */
+    bool *reached;
+    size_t *functions, count;
+};
+
+static void add(struct todo *t, int function) {
+    if (function < 0 || t->reached[function])
+        return;
+    t->reached[function] = true;
+    t->functions[t->count++] = (size_t)function;
+}
+
 /* Functions whose address or name an instruction of f uses. */
-static void reach(const struct ptx_function *f, bool *reached) {
+static void reach(const struct ptx_function *f, struct todo *t) {
     for (size_t i = 0; i < f->instruction_count; ++i)
         for (size_t k = 0; k < f->instructions[i].operand_count; ++k) {
             const struct ptx_operand *o = &f->instructions[i].operands[k];
-            if (o->kind == PTX_OP_FUNCTION && o->function >= 0)
-                reached[o->function] = true;
+            if (o->kind == PTX_OP_FUNCTION)
+                add(t, o->function);
             for (size_t n = 0; n < o->element_count; ++n)
-                if (o->elements[n].kind == PTX_OP_FUNCTION && o->elements[n].function >= 0)
-                    reached[o->elements[n].function] = true;
+                if (o->elements[n].kind == PTX_OP_FUNCTION)
+                    add(t, o->elements[n].function);
         }
 }
 
 void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, struct audit *a) {
     *a = (struct audit){.items = NULL};
-    bool *reached = must_calloc(m->function_count + 1, sizeof *reached),
-         *done = must_calloc(m->function_count + 1, sizeof *done);
-    reached[entry - m->functions] = true;
+    struct todo t = {must_calloc(m->function_count + 1, sizeof *t.reached),
+                     must_calloc(m->function_count + 1, sizeof *t.functions), 0};
+    add(&t, (int)(entry - m->functions));
     for (size_t i = 0; i < m->variable_count; ++i) /* tables of function pointers */
         for (size_t k = 0; k < m->variables[i].relocation_count; ++k)
-            if (m->variables[i].relocations[k].function >= 0)
-                reached[m->variables[i].relocations[k].function] = true;
-    for (size_t i = 0; i < m->function_count;) {
+            add(&t, m->variables[i].relocations[k].function);
+    for (size_t i = 0; i < t.count; ++i)
+        reach(&m->functions[t.functions[i]], &t);
+    for (size_t i = 0; i < m->function_count; ++i) {
         const struct ptx_function *f = &m->functions[i];
-        if (!reached[i] || done[i]) {
-            ++i;
+        if (!t.reached[i])
             continue;
-        }
-        done[i] = true;
         const struct ptx_instruction **products = find_products(f);
         for (size_t k = 0; k < f->instruction_count; ++k)
             audit_instruction(a, f, products, &f->instructions[k]);
         free(products);
         a->instructions += f->instruction_count;
-        reach(f, reached);
-        i = 0; /* an earlier function may have come within reach */
     }
-    free(reached);
-    free(done);
+    free(t.reached);
+    free(t.functions);
 }
 
 void audit_free(struct audit *a) {

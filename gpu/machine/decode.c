@@ -68,18 +68,39 @@ bool type_integer(enum ptx_type t) {
     return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128;
 }
 
+/* Where a constant is in the hash table, or the free place for it. */
+static uint32_t *constant_slot(const struct decoder *d, uint64_t bits, bool wide_register) {
+    const size_t last = 2 * d->constant_room - 1;
+    uint64_t h = (bits ^ wide_register) * 0x9e3779b97f4a7c15u;
+    for (h = (h ^ h >> 32) & last;; h = (h + 1) & last) {
+        uint32_t *slot = &d->constant_slots[h];
+        const struct constant *c = *slot ? &d->p->constants[*slot - 1] : NULL;
+        if (!c || (c->bits == bits && c->wide == wide_register))
+            return slot;
+    }
+}
+
+static void grow_constants(struct decoder *d) {
+    struct program *p = d->p;
+    d->constant_room = d->constant_room ? 2 * d->constant_room : 64;
+    p->constants = must_realloc(p->constants, d->constant_room, sizeof *p->constants);
+    free(d->constant_slots);
+    d->constant_slots = must_calloc(2 * d->constant_room, sizeof *d->constant_slots);
+    for (size_t i = 0; i < p->constant_count; ++i)
+        *constant_slot(d, p->constants[i].bits, p->constants[i].wide) = (uint32_t)i + 1;
+}
+
 uint32_t constant(struct decoder *d, uint64_t bits, bool wide_register) {
     struct program *p = d->p;
-    for (size_t i = 0; i < p->constant_count; ++i)
-        if (p->constants[i].bits == bits && p->constants[i].wide == wide_register)
-            return p->constants[i].offset;
-    if (p->constant_count == d->constant_room) {
-        d->constant_room = d->constant_room ? 2 * d->constant_room : 64;
-        p->constants = must_realloc(p->constants, d->constant_room, sizeof *p->constants);
-    }
+    if (p->constant_count == d->constant_room)
+        grow_constants(d);
+    uint32_t *slot = constant_slot(d, bits, wide_register);
+    if (*slot)
+        return p->constants[*slot - 1].offset;
     const uint32_t offset = (uint32_t)d->file_end;
     d->file_end += wide_register ? 256 : 128;
     p->constants[p->constant_count++] = (struct constant){.offset = offset, .wide = wide_register, .bits = bits};
+    *slot = (uint32_t)p->constant_count;
     return offset;
 }
 
@@ -98,10 +119,8 @@ bool module_address(const struct launch *l, int variable, uint64_t *address) {
     }
     if (v->space != PTX_GLOBAL && v->space != PTX_CONST)
         return false;
-    uint64_t region = l->buffer_count; /* runner.c places these variables behind the buffers, in this order */
-    for (int i = 0; i < variable; ++i)
-        region += l->module->variables[i].space == PTX_GLOBAL || l->module->variables[i].space == PTX_CONST;
-    *address = (region + 1) << BUFFER_SHIFT;
+    /* runner.c places these variables behind the buffers, in this order. */
+    *address = (uint64_t)(l->buffer_count + v->number + 1) << BUFFER_SHIFT;
     return true;
 }
 
@@ -578,6 +597,7 @@ static struct program *decode_entry(const struct launch *l, const struct isa *is
         p->pred_count = d.pred_end;
     }
     free(d.address_taken);
+    free(d.constant_slots);
     if (ok)
         return p;
     program_free(p);

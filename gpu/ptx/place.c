@@ -48,9 +48,12 @@ static void place_shared(struct parser *p) {
 }
 
 void place_variables(struct parser *p) {
+    size_t number = 0;
     place_shared(p);
     for (size_t i = 0; i < p->variables.count; i++) {
         struct ptx_variable *v = variable_at(p, i);
+        if (v->space == PTX_GLOBAL || v->space == PTX_CONST)
+            v->number = number++;
         if (v->space != PTX_LOCAL)
             continue;
         struct ptx_function *f = v->function < 0 ? NULL : function_at(p, (size_t)v->function);

@@ -61,6 +61,7 @@ struct ptx_variable {
     size_t bytes;     /* 0 for an .extern array without a size */
     size_t offset;    /* parameters: natural C layout, those of functions each from a word on; shared, local: placed by
                        * place.c, each space from 0;    global and const: 0, whoever runs the program places them */
+    size_t number;    /* of a .global or .const variable: how many of these two spaces come before it */
     int function;     /* declared in this function (index), or -1: module-level */
     int reg;          /* parameter or return value in a register (.reg): which one; else -1 */
     const uint8_t *initial;                   /* (bytes) or NULL: not initialised */
