@@ -93,6 +93,11 @@ static const struct hazard_case cases[] = {
      .warp = 1,
      .other_store = true,
      .byte = 4},
+    {.name = "lanes that copy nothing have any address",
+     .body = START "setp.lt.u32 %p1, %r1, 9;\nselp.b64 %rd3, %rd3, -4096, %p1;\n"
+                   "L: @%p1 cp.async.ca.shared.global [%r8], [%rd3], 16;\ncp.async.wait_all;\n"
+                   "add.u32 %r10, %r10, 1;\nsetp.lt.u32 %p2, %r10, 3;\n@%p2 bra L;\nret;\n",
+     .threads = 32},
     {.name = "a stage refilled after a barrier",
      .body = START COPY WAIT "bar.sync 0;\n" LOAD "bar.sync 0;\n" COPY WAIT "ret;\n",
      .threads = 64},

@@ -326,8 +326,8 @@ static void issue(struct warp *w, const struct record *r, uint32_t mask, const s
         batch->mask = mask;
         for (int i = 0; i < LANES; ++i)
             batch->at[i] = start + (uint32_t)q->to[i];
-        for (int i = 0; i < LANES; ++i)
-            batch->from[i] = t->host + (q->from[i] - t->lo);
+        for (int i = 0; i < LANES; ++i) /* other lanes may have any address */
+            batch->from[i] = t->host + ((q->from[i] - t->lo) & -(uint64_t)(mask >> i & 1));
     } else {
         batch->odd = must_calloc(1, sizeof *batch->odd);
         memset(batch->at, 0, sizeof batch->at);
