@@ -345,12 +345,12 @@ static u64 distance(s128 a, s128 b) {
     OP(shf_rc, "shf.r.clamp.b32", 'r', "rrr", "", c < 32 ? (b << 32 | a) >> c : b)                                     \
     OP(bfe_u32, "bfe.u32", 'r', "rrr", "", bit_by_bit_bfe(a, b, c, 32, false))                                         \
     OP(bfe_s32, "bfe.s32", 'r', "rrr", "", bit_by_bit_bfe(a, b, c, 32, true))                                          \
-    OP(bfe_u64, "bfe.u64", 'l', "lrr", "", bit_by_bit_bfe(a, at_most_255(b), at_most_255(c), 64, false))                                    \
-    OP(bfe_s64, "bfe.s64", 'l', "lrr", "", bit_by_bit_bfe(a, at_most_255(b), at_most_255(c), 64, true))                                     \
+    OP(bfe_u64, "bfe.u64", 'l', "lrr", "", bit_by_bit_bfe(a, at_most_255(b), at_most_255(c), 64, false))               \
+    OP(bfe_s64, "bfe.s64", 'l', "lrr", "", bit_by_bit_bfe(a, at_most_255(b), at_most_255(c), 64, true))                \
     OP(bfi_4_28, "bfi.b32", 'r', "rr", ", 4, 28", bit_by_bit_bfi(a, b, 4, 28, 32))                                     \
     OP(bfi_20_20, "bfi.b32", 'r', "rr", ", 20, 20", bit_by_bit_bfi(a, b, 20, 20, 32))                                  \
     OP(bfi_pos, "bfi.b32", 'r', "rrr", ", 9", bit_by_bit_bfi(a, b, c & 255, 9, 32))                                    \
-    OP(bfi_b64, "bfi.b64", 'l', "llr", ", 40", bit_by_bit_bfi(a, b, (unsigned)at_most_255(c), 40, 64))                                  \
+    OP(bfi_b64, "bfi.b64", 'l', "llr", ", 40", bit_by_bit_bfi(a, b, (unsigned)at_most_255(c), 40, 64))                 \
     OP(prmt, "prmt.b32", 'r', "rrr", "", bytes_picked(a, b, c))                                                        \
     OP(prmt_f4e, "prmt.b32.f4e", 'r', "rrr", "", bytes_picked(a, b, 0x3210 + (c & 3) * 0x1111))                        \
     OP(prmt_b4e, "prmt.b32.b4e", 'r', "rrr", "", bytes_picked(a, b, ((u64[]){0x5670, 0x6701, 0x7012, 0x0123})[c & 3])) \

@@ -356,12 +356,12 @@ Test(machine_tensor, refused) {
         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,0}, {%r5,%r6}, "
          "{%r1,%r2,%r3,%r4};",
          "A and B are registers"},
-        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {0,0,0,0};",
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+         "{0,0,0,0};",
          "of its type"},
         {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {0,0};",
          "of its type"},
-        {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1,%r2}, {%r3}, {%r5}, {0f3F800000,%tid.x};",
-         "of its type"},
+        {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1,%r2}, {%r3}, {%r5}, {0f3F800000,%tid.x};", "of its type"},
         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
          "{%r1,%r2,%r3,%r4};",
          "length"},

@@ -8,8 +8,7 @@
 #include <string.h>
 
 extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_coverage, oracle_approximate,
-    oracle_parity,
-    oracle_truth;
+    oracle_parity, oracle_truth;
 
 enum { NT = 3, OD = 34, CELLS = NT * OD };
 #define POISON 0x7fa5dead

@@ -1,9 +1,9 @@
 /* The PTX machine against an independent evaluation, and against bytes of a real GPU, instruction by instruction.
  *
  * A form is an instruction with all its modifiers: one row of a table in forms_*.c, in the notation of
- * tests/independent/unit.h, stands for many forms: <a,b> for each of these (one of them may be nothing), #1 for what the
- * first such group of the row stands for here. Of each form a kernel is made: thread i loads its operands from buffers,
- * executes the instruction, and stores its results. */
+ * tests/independent/unit.h, stands for many forms: <a,b> for each of these (one of them may be nothing), #1 for what
+ * the first such group of the row stands for here. Of each form a kernel is made: thread i loads its operands from
+ * buffers, executes the instruction, and stores its results. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
@@ -50,8 +50,18 @@ bool form_excuses(const struct form *f, const uint64_t in[UNIT_INPUTS], const ui
 
 /* ---- kinds.c: operands ---- */
 
-enum values { VALUES_INTEGER, VALUES_FLOAT, VALUES_COUNT, VALUES_FIELD, VALUES_ROW, VALUES_FEW, VALUES_PREDICATE,
-              VALUES_LANE, VALUES_CLAMP, VALUES_SIZE };
+enum values {
+    VALUES_INTEGER,
+    VALUES_FLOAT,
+    VALUES_COUNT,
+    VALUES_FIELD,
+    VALUES_ROW,
+    VALUES_FEW,
+    VALUES_PREDICATE,
+    VALUES_LANE,
+    VALUES_CLAMP,
+    VALUES_SIZE
+};
 struct operand_kind {
     const char *name;
     char reg; /* h 16 bits, r 32, l 64, f f32, d f64, p predicate */

@@ -24,7 +24,12 @@ static void __attribute__((format(printf, 2, 3))) put(struct text *t, const char
 }
 
 static const char *register_type(char reg) {
-    return reg == 'p' ? "pred" : reg == 'h' ? "b16" : reg == 'r' ? "b32" : reg == 'l' ? "b64" : reg == 'f' ? "f32" : "f64";
+    return reg == 'p'   ? "pred"
+           : reg == 'h' ? "b16"
+           : reg == 'r' ? "b32"
+           : reg == 'l' ? "b64"
+           : reg == 'f' ? "f32"
+                        : "f64";
 }
 
 static bool is_local(const struct unit_memory *m) {
@@ -94,7 +99,8 @@ static void put_memory(struct text *t, const struct form *f, unsigned m) {
         put(t, "and.b32 %%t1, %%thread, 31;\nsetp.eq.u32 %%first, %%t1, 0;\n@%%first ");
     put(t, "st.%s.v2.b64 [%%a%u], {%%i%u, %%i%u};\n", access_space(y), m, y->input, y->input + 1);
     if (y->rows) {
-        put(t, "and.b32 %%t1, %%thread, 0x7fffffe0;\nadd.u32 %%t1, %%t1, %%i%u;\nshl.b32 %%t1, %%t1, 4;\n", y->input + 2);
+        put(t, "and.b32 %%t1, %%thread, 0x7fffffe0;\nadd.u32 %%t1, %%t1, %%i%u;\nshl.b32 %%t1, %%t1, 4;\n",
+            y->input + 2);
         put(t, "mov.u32 %%b%u, memory%u;\nadd.u32 %%b%u, %%b%u, %%t1;\n", m, m, m, m);
     }
     if (y->rows || y->shared_by_warp)

@@ -37,8 +37,9 @@ const struct row rows_control[] = {
              "call.uni (r), total, (x, y); ld.param.b64 =b64, [r]; }",
      .model = "add.u64 =b64, $b64, $b64",
      .module = SUM64},
-    {.code = "{ .param .align 8 .b8 x[16]; .param .align 8 .b8 r[16]; st.param.b64 [x], $b64; st.param.b64 [x+8], $b64; "
-             "call.uni (r), swapped, (x); ld.param.b64 =b64, [r]; ld.param.b64 =b64, [r+8]; }",
+    {.code =
+         "{ .param .align 8 .b8 x[16]; .param .align 8 .b8 r[16]; st.param.b64 [x], $b64; st.param.b64 [x+8], $b64; "
+         "call.uni (r), swapped, (x); ld.param.b64 =b64, [r]; ld.param.b64 =b64, [r+8]; }",
      .model = "pick =b64, 1, $b64, $b64; mov.b64 =b64, $0",
      .module = FIELDS},
     {.code = "{ .param .b32 x; .param .b32 n; .param .b32 r; st.param.b32 [x], $b32; st.param.b32 [n], $index; "
@@ -53,8 +54,9 @@ const struct row rows_control[] = {
     {.code = "ways: .branchtargets W0, W1, W2, W3; brx.idx $index, ways; W0: mov.b32 =b32, $b32; bra ENDED; "
              "W1: mov.b32 =0, $b32; bra ENDED; W2: mov.b32 =0, 5; bra ENDED; W3: mov.b32 =0, 7; ENDED:",
      .model = "pick =b32, $index, $b32, $b32, 5, 7"},
-    {.code = "setp.ne.b32 =pred, $index, 0; @@0 bra OTHER; add.u32 =b32, $b32, $b32; bra ENDED; OTHER: sub.u32 =1, $1, $2; "
-             "ENDED:",
+    {.code =
+         "setp.ne.b32 =pred, $index, 0; @@0 bra OTHER; add.u32 =b32, $b32, $b32; bra ENDED; OTHER: sub.u32 =1, $1, $2; "
+         "ENDED:",
      .model = "setp.ne.b32 =pred, $index, 0; add.u32 =b32, $b32, $b32; @@0 sub.u32 =1, $1, $2"},
     {0},
 };

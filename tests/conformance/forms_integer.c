@@ -58,7 +58,8 @@ const struct row rows_carry[] = {
     {.code = "add.cc.u64 =b64, $b64, $b64; madc.<lo,hi>.cc.<u,s>64 =b64, $b64, $b64, $b64; addc.u64 =b64, 0, 0"},
     {.code = "add.cc.u64 =b64, $b64, $b64; madc.<lo,hi>.<u,s>64 =b64, $b64, $b64, $b64"},
     /* a product of 128 bits, as nvcc makes it */
-    {.code = "mul.lo.u64 =b64, $b64, $b64; mul.hi.u64 =b64, $0, $1; add.cc.u64 =b64, @0, $b64; addc.u64 =b64, @1, $b64"},
+    {.code =
+         "mul.lo.u64 =b64, $b64, $b64; mul.hi.u64 =b64, $0, $1; add.cc.u64 =b64, @0, $b64; addc.u64 =b64, @1, $b64"},
     {0},
 };
 
@@ -71,7 +72,8 @@ const struct row rows_bits[] = {
     {.code = "<not,cnot>.b32 =b32, $b32"},
     {.code = "<not,cnot>.b64 =b64, $b64"},
     {.code = "not.pred =pred, $pred"},
-    {.code = "lop3.b32 =b32, $b32, $b32, $b32, <0x00,0x01,0x1b,0x3c,0x5a,0x80,0x96,0xaa,0xca,0xcc,0xd8,0xe8,0xea,0xf0,0xf8,0xfe,0xff>"},
+    {.code = "lop3.b32 =b32, $b32, $b32, $b32, "
+             "<0x00,0x01,0x1b,0x3c,0x5a,0x80,0x96,0xaa,0xca,0xcc,0xd8,0xe8,0xea,0xf0,0xf8,0xfe,0xff>"},
     {.code = "lop3.<or,and>.b32 =b32|=pred, $b32, $b32, $b32, <0x80,0x96,0xe8>, $pred"},
     {.code = "lop3.<or,and>.b32 =_|=pred, $b32, $b32, $b32, <0x80,0xfe>, $pred"},
     {.code = "shl.b16 =b16, $b16, $count"},

@@ -117,7 +117,8 @@ const struct row rows_matrix[] = {
 };
 
 const struct row rows_async[] = {
-    {.code = "cp.async.ca.shared.global<,.L2::64B,.L2::128B,.L2::256B> [shared], [global], <4,8,16>; cp.async.wait_all"},
+    {.code =
+         "cp.async.ca.shared.global<,.L2::64B,.L2::128B,.L2::256B> [shared], [global], <4,8,16>; cp.async.wait_all"},
     {.code = "cp.async.cg.shared.global<,.L2::128B> [shared], [global], 16; cp.async.wait_all"},
     {.code = "cp.async.ca.shared.global [shared+<4,8>], [global+#1], #1; cp.async.commit_group; cp.async.wait_group 0"},
     {.code = "cp.async.ca.shared.global [shared], [global], 4, <0,1,2,3,4>; cp.async.wait_all"},

@@ -18,14 +18,14 @@ static const struct operand_kind kinds[] = {
     {"e4m3x4", 'r', 32, VALUES_FLOAT, &unit_e4m3, 4, 0},
     {"e5m2x4", 'r', 32, VALUES_FLOAT, &unit_e5m2, 4, 0},
     {"h16x4", 'l', 64, VALUES_FLOAT, &unit_f16, 4, 0},
-    {"count", 'r', 32, VALUES_COUNT, NULL, 1, 0},  /* of a shift */
-    {"field", 'r', 32, VALUES_FIELD, NULL, 1, 0},  /* first bit or length of a bit field */
-    {"row", 'r', 32, VALUES_ROW, NULL, 1, 0},      /* a permutation of the lanes */
-    {"few32", 'r', 32, VALUES_FEW, NULL, 1, 0},    /* few different values in a warp */
+    {"count", 'r', 32, VALUES_COUNT, NULL, 1, 0}, /* of a shift */
+    {"field", 'r', 32, VALUES_FIELD, NULL, 1, 0}, /* first bit or length of a bit field */
+    {"row", 'r', 32, VALUES_ROW, NULL, 1, 0},     /* a permutation of the lanes */
+    {"few32", 'r', 32, VALUES_FEW, NULL, 1, 0},   /* few different values in a warp */
     {"few64", 'l', 64, VALUES_FEW, NULL, 1, 0},
-    {"lane", 'r', 32, VALUES_LANE, NULL, 1, 0},    /* of shfl: which lane, or by how many */
-    {"clamp", 'r', 32, VALUES_CLAMP, NULL, 1, 0},  /* of shfl: end and segment */
-    {"size4", 'r', 32, VALUES_SIZE, NULL, 1, 4},   /* 0 .. 4 */
+    {"lane", 'r', 32, VALUES_LANE, NULL, 1, 0},   /* of shfl: which lane, or by how many */
+    {"clamp", 'r', 32, VALUES_CLAMP, NULL, 1, 0}, /* of shfl: end and segment */
+    {"size4", 'r', 32, VALUES_SIZE, NULL, 1, 4},  /* 0 .. 4 */
     {"size8", 'r', 32, VALUES_SIZE, NULL, 1, 8},
     {"size16", 'r', 32, VALUES_SIZE, NULL, 1, 16},
     {"place", 'r', 32, VALUES_SIZE, NULL, 1, 31},

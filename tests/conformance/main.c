@@ -17,8 +17,8 @@
 #include <zlib.h>
 
 enum { DETAILS = 12, SHOWN = 3 };
-#define GOLDEN    "fixtures/golden/conformance"
-#define RCP_TABLE "fixtures/golden/rcp_approx_sm90.bin.zz"
+#define GOLDEN      "fixtures/golden/conformance"
+#define RCP_TABLE   "fixtures/golden/rcp_approx_sm90.bin.zz"
 #define HALF_TABLES "fixtures/golden/half_functions_sm90.bin.zz"
 
 struct options {
@@ -147,7 +147,8 @@ static void print_difference(const struct form *f, size_t vector, const uint64_t
 
 /* Counts a form's checks; prints what is wrong with it. */
 static void judge(const struct form *f, const struct outcome *o, unsigned *passed, unsigned *failed, unsigned *shown) {
-    const bool event = o->event[0], wrong = o->differ > 0 || event || o->other[0], golden_wrong = o->golden > GOLDEN_EQUAL;
+    const bool event = o->event[0], wrong = o->differ > 0 || event || o->other[0],
+               golden_wrong = o->golden > GOLDEN_EQUAL;
     wrong ? ++*failed : ++*passed;
     if (o->golden != GOLDEN_NONE)
         golden_wrong ? ++*failed : ++*passed;
@@ -322,7 +323,8 @@ static void load_tables(void) {
 static void usage(const char *what) {
     fprintf(stderr,
             "conformance: %s\nusage: conformance [--list] [--refusals] [--form PATTERN] [-j THREADS]\n"
-            "                   [--runner machine|device] [--record FOLDER] [--golden FOLDER] [--ptx FOLDER] [--emit FOLDER]\n",
+            "                   [--runner machine|device] [--record FOLDER] [--golden FOLDER] [--ptx FOLDER] [--emit "
+            "FOLDER]\n",
             what);
     exit(2);
 }

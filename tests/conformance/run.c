@@ -8,9 +8,9 @@ uint64_t result_mask(const char *kind) {
 }
 
 static const char *const event_names[EVENT_KINDS] = {
-    "out of bounds", "read only", "misaligned", "plane", "divergent barrier", "divergent .aligned", "deadlock",
-    "step budget", "trap", "limit", "uninitialised", "race", "benign race", "async pending", "async exit",
-    "absent lane", "approximate"};
+    "out of bounds", "read only",     "misaligned", "plane",       "divergent barrier", "divergent .aligned",
+    "deadlock",      "step budget",   "trap",       "limit",       "uninitialised",     "race",
+    "benign race",   "async pending", "async exit", "absent lane", "approximate"};
 
 bool run_form(const struct form *f, const struct runner *runner, const char *path, const uint64_t *in, uint64_t *out,
               char event[128], struct error *e) {
@@ -36,7 +36,11 @@ bool run_form(const struct form *f, const struct runner *runner, const char *pat
     uint8_t *scratch = calloc(scratch_bytes, 1);
     struct launch_buffer buffers[] = {
         {.name = "in", .role = BUFFER_IN, .bytes = 8 * n * inputs, .cell_bytes = 8, .data = (uint8_t *)(uintptr_t)in},
-        {.name = "out", .role = BUFFER_INOUT, .bytes = 8 * n * f->read.results, .cell_bytes = 8, .data = (uint8_t *)out},
+        {.name = "out",
+         .role = BUFFER_INOUT,
+         .bytes = 8 * n * f->read.results,
+         .cell_bytes = 8,
+         .data = (uint8_t *)out},
         {.name = "scratch", .role = BUFFER_INOUT, .bytes = scratch_bytes, .cell_bytes = 8, .data = scratch}};
     struct launch_arg args[] = {{.buffer = 0, .bytes = 8}, {.buffer = 1, .bytes = 8}, {.buffer = 2, .bytes = 8}};
     struct launch l = {.module = module,

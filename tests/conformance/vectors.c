@@ -17,12 +17,46 @@ static uint64_t random_u64(struct random_stream *s) {
 
 static uint64_t integer_edge(unsigned bits, unsigned i) {
     const uint64_t top = (uint64_t)1 << (bits - 1);
-    const uint64_t list[] = {0, 1, ~(uint64_t)0, top, top - 1, top + 1, 2, 3, ~(uint64_t)1, 127, 128, 255, 256,
-                             ~(uint64_t)127, ~(uint64_t)128, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080,
-                             0x8000800080008000, 0x7fff7fff7fff7fff, 0x00ff00ff00ff00ff, 32, 31, 33, 0xffff, 0x10000,
-                             0x7fffff, 0x800000, 0x1000001, 0x1ffffff, 0xff7fffff, 0x5555555555555555,
-                             0xaaaaaaaaaaaaaaaa, (uint64_t)1 << 24, ((uint64_t)1 << 53) + 1, ((uint64_t)1 << 54) + 2,
-                             0x123456789abcdef0, 65504, 65519, 65520, top >> 1};
+    const uint64_t list[] = {0,
+                             1,
+                             ~(uint64_t)0,
+                             top,
+                             top - 1,
+                             top + 1,
+                             2,
+                             3,
+                             ~(uint64_t)1,
+                             127,
+                             128,
+                             255,
+                             256,
+                             ~(uint64_t)127,
+                             ~(uint64_t)128,
+                             0x7f7f7f7f7f7f7f7f,
+                             0x8080808080808080,
+                             0x8000800080008000,
+                             0x7fff7fff7fff7fff,
+                             0x00ff00ff00ff00ff,
+                             32,
+                             31,
+                             33,
+                             0xffff,
+                             0x10000,
+                             0x7fffff,
+                             0x800000,
+                             0x1000001,
+                             0x1ffffff,
+                             0xff7fffff,
+                             0x5555555555555555,
+                             0xaaaaaaaaaaaaaaaa,
+                             (uint64_t)1 << 24,
+                             ((uint64_t)1 << 53) + 1,
+                             ((uint64_t)1 << 54) + 2,
+                             0x123456789abcdef0,
+                             65504,
+                             65519,
+                             65520,
+                             top >> 1};
     return low(list[i % (sizeof list / sizeof *list)], bits);
 }
 enum { INTEGER_EDGES = 40 };
@@ -39,7 +73,8 @@ static uint64_t random_integer(struct random_stream *s, unsigned bits) {
         return low(((x | 1) << step << 1 | (uint64_t)1 << step) + random_below(s, 3) - 1, bits) >> at;
     }
     case 3: /* near a power of two, or its negative */
-        return low((((uint64_t)1 << random_below(s, bits)) + random_below(s, 5) - 2) * (x & 1 ? 1 : ~(uint64_t)0), bits);
+        return low((((uint64_t)1 << random_below(s, bits)) + random_below(s, 5) - 2) * (x & 1 ? 1 : ~(uint64_t)0),
+                   bits);
     default:
         return low(x, bits);
     }
@@ -61,12 +96,36 @@ static uint64_t float_edge(const struct unit_format *f, unsigned i) {
     const struct {
         int64_t field;
         uint64_t fraction;
-    } list[] = {{0, 0},        {0, 1},           {0, ones},      {1, 0},          {1, 1},        {bias, 0},
-                {bias, 1},     {bias - 1, ones}, {bias - 1, 0},  {bias, half},    {bias + 1, 0}, {bias + 1, half >> 1},
-                {most - 1, ones}, {most, 0},     {most, half},   {most, 1},       {most, ones},  {most, half | 1},
-                {0, half},     {bias + 5, half | 3}, {bias + f->precision - 1, 1}, {bias + f->precision, 0},
-                {bias - 2, 0}, {bias + 31, 0},   {bias + 30, ones}, {bias - f->precision, 0}, {bias + 63, 0},
-                {bias + 7, 0}, {bias + 15, ones}, {most - 1, 0}};
+    } list[] = {{0, 0},
+                {0, 1},
+                {0, ones},
+                {1, 0},
+                {1, 1},
+                {bias, 0},
+                {bias, 1},
+                {bias - 1, ones},
+                {bias - 1, 0},
+                {bias, half},
+                {bias + 1, 0},
+                {bias + 1, half >> 1},
+                {most - 1, ones},
+                {most, 0},
+                {most, half},
+                {most, 1},
+                {most, ones},
+                {most, half | 1},
+                {0, half},
+                {bias + 5, half | 3},
+                {bias + f->precision - 1, 1},
+                {bias + f->precision, 0},
+                {bias - 2, 0},
+                {bias + 31, 0},
+                {bias + 30, ones},
+                {bias - f->precision, 0},
+                {bias + 63, 0},
+                {bias + 7, 0},
+                {bias + 15, ones},
+                {most - 1, 0}};
     const unsigned count = sizeof list / sizeof *list;
     return float_bits_of(f, i / count % 2, list[i % count].field, list[i % count].fraction);
 }
@@ -101,7 +160,8 @@ struct float_plan { /* shared by the operands of a vector */
     uint64_t first;
 };
 
-static uint64_t random_float(const struct unit_format *f, struct random_stream *s, struct float_plan *plan, unsigned operand) {
+static uint64_t random_float(const struct unit_format *f, struct random_stream *s, struct float_plan *plan,
+                             unsigned operand) {
     const int64_t bias = ((int64_t)1 << (f->exponent_bits - 1)) - 1, most = 2 * bias + 1;
     const unsigned all = (unsigned)(f->precision + f->exponent_bits);
     const bool negative = random_u32(s) & 1;
@@ -172,7 +232,8 @@ static uint64_t tile_float(const struct unit_format *f, struct random_stream *s,
         field = bias + (int64_t)random_below(s, 28) - 14;
         break;
     case 3: /* whole numbers: much cancels */
-        return float_bits_of(f, negative, bias + (int64_t)random_below(s, 3), fraction & ~(uint64_t)0 << (f->precision - 2));
+        return float_bits_of(f, negative, bias + (int64_t)random_below(s, 3),
+                             fraction & ~(uint64_t)0 << (f->precision - 2));
     case 4: /* small, subnormal */
         field = (int64_t)random_below(s, 3);
         break;
@@ -213,9 +274,8 @@ static unsigned edge_count(const struct operand_kind *k) {
 }
 
 static uint64_t edge(const struct operand_kind *k, unsigned i) {
-    static const uint32_t counts[] = {0,  1,   2,   7,   8,   15,     16,         17,         23,         24,        30, 31,
-                                      32, 33,  63,  64,  65,  255,    256,        257,        0x7fffffff, 0x80000000,
-                                      0xffffffff, 48};
+    static const uint32_t counts[] = {0,  1,  2,  7,  8,  15,  16,  17,  23,         24,         30,         31,
+                                      32, 33, 63, 64, 65, 255, 256, 257, 0x7fffffff, 0x80000000, 0xffffffff, 48};
     uint64_t x = 0;
     switch (k->values) {
     case VALUES_INTEGER:
@@ -232,7 +292,8 @@ static uint64_t edge(const struct operand_kind *k, unsigned i) {
     }
 }
 
-static uint64_t random_value(const struct operand_kind *k, struct random_stream *s, struct float_plan *plan, unsigned operand) {
+static uint64_t random_value(const struct operand_kind *k, struct random_stream *s, struct float_plan *plan,
+                             unsigned operand) {
     uint64_t x = 0;
     switch (k->values) {
     case VALUES_INTEGER:
@@ -250,7 +311,8 @@ static uint64_t random_value(const struct operand_kind *k, struct random_stream 
     case VALUES_LANE:
         return random_below(s, 8) ? random_below(s, 32) : random_u32(s);
     case VALUES_CLAMP:
-        return random_below(s, 2) ? random_u32(s) & 0x1f1f : (random_below(s, 2) ? 31 : 0) | (32 - (1u << random_below(s, 6))) % 32 << 8;
+        return random_below(s, 2) ? random_u32(s) & 0x1f1f
+                                  : (random_below(s, 2) ? 31 : 0) | (32 - (1u << random_below(s, 6))) % 32 << 8;
     default:
         return random_u32(s) & 1;
     }
@@ -324,10 +386,12 @@ void vectors_make(const struct form *f, uint64_t *in) {
                 const struct operand_kind *kind = kinds[k];
                 uint64_t x = 0;
                 for (unsigned p = 0; p < kind->packed && kind->values == VALUES_FLOAT; ++p)
-                    x |= tile_float(kind->format, &s, random_below(&s, 8) ? sort : other) << (kind->bits / kind->packed * p);
+                    x |= tile_float(kind->format, &s, random_below(&s, 8) ? sort : other)
+                         << (kind->bits / kind->packed * p);
                 if (kind->values == VALUES_INTEGER) /* all extreme, or any */
-                    x = sort < 2 ? (sort ? 0x8080808080808080 : 0x7f7f7f7f7f7f7f7f) ^ (other & 1 ? 0 : random_u64(&s) & 1)
-                                 : random_u64(&s);
+                    x = sort < 2
+                            ? (sort ? 0x8080808080808080 : 0x7f7f7f7f7f7f7f7f) ^ (other & 1 ? 0 : random_u64(&s) & 1)
+                            : random_u64(&s);
                 in[k * n + w + lane] = low(x, kind->bits);
             }
     }

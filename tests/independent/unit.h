@@ -60,10 +60,10 @@ bool big_any_below(const struct big *x, int bit);
  *   =f32    the next result;    =_   a result that nobody looks at
  *   $0 @0   source 0, result 0 once more
  *   @$pred  a guard
- *   [global] [shared] [generic] [local] [const]   the lane's own 16 bytes of memory: two sources of kind b64 say what is
- *           in them before, and all but [const] are two results after; [shared.warp] ...: 16 bytes that all lanes share
- *   [rows]  16 bytes a lane as before, but the address is that of the lane that the next source of kind `row` names
- * Several instructions stand one after the other, each ended by ";". */
+ *   [global] [shared] [generic] [local] [const]   the lane's own 16 bytes of memory: two sources of kind b64 say what
+ * is in them before, and all but [const] are two results after; [shared.warp] ...: 16 bytes that all lanes share [rows]
+ * 16 bytes a lane as before, but the address is that of the lane that the next source of kind `row` names Several
+ * instructions stand one after the other, each ended by ";". */
 enum { UNIT_PARTS = 14, UNIT_OPERANDS = 24, UNIT_STEPS = 12, UNIT_INPUTS = 24, UNIT_RESULTS = 16, UNIT_MEMORIES = 4 };
 enum unit_from { FROM_INPUT, FROM_RESULT, FROM_LITERAL, FROM_MEMORY, FROM_NOWHERE };
 struct unit_ref {
@@ -74,7 +74,7 @@ struct unit_ref {
     uint64_t literal; /* an immediate operand; a displacement of a memory operand */
 };
 struct unit_type {
-    char kind; /* u s b f p */
+    char kind;             /* u s b f p */
     unsigned bits, packed; /* of one element; elements */
     const struct unit_format *format;
 };
@@ -84,7 +84,7 @@ struct unit_step {
     unsigned parts;
     struct unit_ref source[UNIT_OPERANDS], result[UNIT_RESULTS];
     unsigned sources, results;
-    bool guarded;         /* @$pred or @!$pred: lanes whose guard is 0 are left alone */
+    bool guarded; /* @$pred or @!$pred: lanes whose guard is 0 are left alone */
     struct unit_ref guard;
     /* what the parts say */
     struct unit_type type[4];
@@ -126,8 +126,9 @@ struct unit_rule {
     /* the same for 32 lanes at once */
     void (*warp)(const struct unit_step *s, const uint64_t (*a)[32], uint64_t (*d)[32], struct unit_lane *l);
 };
-extern const struct unit_rule unit_rules_float[], unit_rules_approximate[], unit_rules_convert[], unit_rules_integer[], unit_rules_bits[],
-    unit_rules_video[], unit_rules_compare[], unit_rules_memory[], unit_rules_warp[], unit_rules_mma[];
+extern const struct unit_rule unit_rules_float[], unit_rules_approximate[], unit_rules_convert[], unit_rules_integer[],
+    unit_rules_bits[], unit_rules_video[], unit_rules_compare[], unit_rules_memory[], unit_rules_warp[],
+    unit_rules_mma[];
 
 /* out[k][lane] = result k of the form for the 32 lanes' inputs in[k][lane]. */
 void unit_form_run(const struct unit_form *f, const uint64_t in[UNIT_INPUTS][32], uint64_t out[UNIT_RESULTS][32]);
@@ -139,10 +140,10 @@ extern const uint8_t *unit_rcp_table;
 extern const uint8_t *unit_half_tables;
 
 /* shared between rules: */
-uint64_t unit_low(uint64_t x, unsigned bits);                /* the low bits of x, the others 0 */
-s128 unit_integer(struct unit_type t, uint64_t bits);         /* as t reads it */
-uint64_t unit_integer_bits(struct unit_type t, s128 x);       /* modulo 2^bits */
-s128 unit_clamp(struct unit_type t, s128 x);                  /* to the range of t */
+uint64_t unit_low(uint64_t x, unsigned bits);           /* the low bits of x, the others 0 */
+s128 unit_integer(struct unit_type t, uint64_t bits);   /* as t reads it */
+uint64_t unit_integer_bits(struct unit_type t, s128 x); /* modulo 2^bits */
+s128 unit_clamp(struct unit_type t, s128 x);            /* to the range of t */
 uint64_t unit_add_float(const struct unit_format *f, uint64_t a, uint64_t b, enum unit_rounding r, bool flush);
 uint64_t unit_fma_float(const struct unit_format *f, uint64_t a, uint64_t b, uint64_t c); /* to nearest */
 /* -1, 0, 1, or 2 when one is a NaN. */

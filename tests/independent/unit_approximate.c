@@ -1,5 +1,5 @@
-/* Functions whose bits PTX leaves open, 9.7.3.15 to .22 and 9.7.4.9, .10. Of halves an H200 gave every result there is. Of
- * binary32 the value in double precision, rounded once: right up to the error that PTX allows. */
+/* Functions whose bits PTX leaves open, 9.7.3.15 to .22 and 9.7.4.9, .10. Of halves an H200 gave every result there is.
+ * Of binary32 the value in double precision, rounded once: right up to the error that PTX allows. */
 #include "unit.h"
 #include <math.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static uint64_t rounded(double y, bool flush) {
         return unit_f32.nan;
     int exponent = 0;
     double m = frexp(fabs(y), &exponent);
-    struct exact x = isinf(y) ? exact_of(signbit(y) != 0, 1, 0)
-                              : exact_of(signbit(y) != 0, (u128)ldexp(m, 53), exponent - 53);
+    struct exact x =
+        isinf(y) ? exact_of(signbit(y) != 0, 1, 0) : exact_of(signbit(y) != 0, (u128)ldexp(m, 53), exponent - 53);
     if (isinf(y))
         x.kind = INFINITE;
     return unit_round(&unit_f32, &x, UNIT_RN, flush);
@@ -53,6 +53,6 @@ static void function(const struct unit_step *s, const uint64_t *a, uint64_t *d, 
 }
 
 const struct unit_rule unit_rules_approximate[] = {
-    {"ex2", function, NULL},  {"tanh", function, NULL}, {"lg2", function, NULL},
+    {"ex2", function, NULL},   {"tanh", function, NULL}, {"lg2", function, NULL},
     {"rsqrt", function, NULL}, {"sqrt", function, NULL}, {NULL, NULL, NULL},
 };

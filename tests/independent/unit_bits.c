@@ -120,10 +120,7 @@ static void szext(const struct unit_step *s, const uint64_t *a, uint64_t *d, str
     (void)l;
     uint64_t n = s->wrap ? a[1] % 32 : a[1] > 32 ? 32 : a[1];
     for (unsigned i = 0; i < 32; i++)
-        *d |= (uint64_t)(i < n                              ? bit(a[0], i)
-                         : s->type[0].kind == 's' && n ? bit(a[0], (unsigned)n - 1)
-                                                           : 0)
-              << i;
+        *d |= (uint64_t)(i < n ? bit(a[0], i) : s->type[0].kind == 's' && n ? bit(a[0], (unsigned)n - 1) : 0) << i;
 }
 
 static void popc(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {
@@ -203,10 +200,10 @@ static void mov(const struct unit_step *s, const uint64_t *a, uint64_t *d, struc
 }
 
 const struct unit_rule unit_rules_bits[] = {
-    {"and", logic_and, NULL}, {"or", logic_or, NULL},   {"xor", logic_xor, NULL}, {"not", logic_not, NULL},
-    {"cnot", cnot, NULL},     {"lop3", lop3, NULL},     {"shl", shl, NULL},       {"shr", shr, NULL},
-    {"shf", shf, NULL},       {"bfe", bfe, NULL},       {"bfi", bfi, NULL},       {"bfind", bfind, NULL},
-    {"bmsk", bmsk, NULL},     {"szext", szext, NULL},   {"popc", popc, NULL},     {"clz", clz, NULL},
-    {"brev", brev, NULL},     {"fns", fns, NULL},       {"prmt", prmt, NULL},     {"mov", mov, NULL},
+    {"and", logic_and, NULL}, {"or", logic_or, NULL}, {"xor", logic_xor, NULL}, {"not", logic_not, NULL},
+    {"cnot", cnot, NULL},     {"lop3", lop3, NULL},   {"shl", shl, NULL},       {"shr", shr, NULL},
+    {"shf", shf, NULL},       {"bfe", bfe, NULL},     {"bfi", bfi, NULL},       {"bfind", bfind, NULL},
+    {"bmsk", bmsk, NULL},     {"szext", szext, NULL}, {"popc", popc, NULL},     {"clz", clz, NULL},
+    {"brev", brev, NULL},     {"fns", fns, NULL},     {"prmt", prmt, NULL},     {"mov", mov, NULL},
     {NULL, NULL, NULL},
 };

@@ -7,7 +7,8 @@ int unit_compare(struct unit_type t, uint64_t a, uint64_t b, bool flush) {
         s128 x = unit_integer(t, a), y = unit_integer(t, b);
         return (x > y) - (x < y);
     }
-    struct exact x = unit_decode(t.format, unit_low(a, t.bits), flush), y = unit_decode(t.format, unit_low(b, t.bits), flush);
+    struct exact x = unit_decode(t.format, unit_low(a, t.bits), flush),
+                 y = unit_decode(t.format, unit_low(b, t.bits), flush);
     return x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER ? 2 : exact_compare(&x, &y);
 }
 
@@ -50,7 +51,8 @@ static void set(const struct unit_step *s, const uint64_t *a, uint64_t *d, struc
     (void)l;
     struct unit_type to = s->type[0], t = s->type[1];
     struct exact one = exact_of(false, 1, 0);
-    uint64_t yes = to.format ? unit_round(to.format, &one, UNIT_RN, false) : unit_low(UINT64_MAX, t.packed == 2 ? 16 : to.bits);
+    uint64_t yes =
+        to.format ? unit_round(to.format, &one, UNIT_RN, false) : unit_low(UINT64_MAX, t.packed == 2 ? 16 : to.bits);
     for (unsigned i = 0; i < t.packed; i++)
         if (combined(s, holds(s, t, a[0] >> t.bits * i, a[1] >> t.bits * i), s->sources > 2 && a[2]))
             *d |= yes << 16 * i;

@@ -16,7 +16,7 @@ static struct exact whole(const struct exact *x, enum unit_rounding r) {
     bool up = r == UNIT_RN   ? half && (below || (kept & 1))
               : r == UNIT_RM ? x->negative && (half || below)
               : r == UNIT_RP ? !x->negative && (half || below)
-                            : false;
+                             : false;
     return exact_of(x->negative, kept + up, 0);
 }
 
@@ -86,8 +86,9 @@ static uint64_t to_float(const struct unit_step *s, struct unit_type to, struct 
     if (s->relu && !nan && x.negative)
         return unit_zero(f, false);
     bool limited = s->satfinite && f != &unit_f32;
-    uint64_t d = nan ? nan_to_float(s, g, f, a) : limited && x.kind == INFINITE ? unit_largest(f, x.negative)
-                                             : unit_round(f, &x, s->rounding, flush);
+    uint64_t d = nan                             ? nan_to_float(s, g, f, a)
+                 : limited && x.kind == INFINITE ? unit_largest(f, x.negative)
+                                                 : unit_round(f, &x, s->rounding, flush);
     if (limited && !nan && (unit_decode(f, d, false).kind != FINITE))
         d = unit_largest(f, x.negative);
     return s->sat ? saturate(f, d) : d;

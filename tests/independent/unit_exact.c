@@ -202,7 +202,7 @@ uint64_t unit_round(const struct unit_format *f, const struct exact *x, enum uni
     if (!over)
         return bits;
     bool to_infinity = r == UNIT_RN || r == UNIT_RNA || (r == UNIT_RM && x->negative) || (r == UNIT_RP && !x->negative);
-    return !to_infinity      ? unit_largest(f, x->negative)
+    return !to_infinity    ? unit_largest(f, x->negative)
            : f->all_finite ? signed_bits(f, x->negative, f->nan)
                            : unit_infinity(f, x->negative);
 }

@@ -226,8 +226,7 @@ static uint64_t abs_one(const struct unit_step *s, const uint64_t *a) {
 
 static uint64_t neg_one(const struct unit_step *s, const uint64_t *a) {
     const struct unit_format *f = s->type[0].format;
-    return is_nan(f, a[0]) ? nan_of(f, a, 1)
-                           : without_sign(f, as_read(s, a[0]), !unit_decode(f, a[0], false).negative);
+    return is_nan(f, a[0]) ? nan_of(f, a, 1) : without_sign(f, as_read(s, a[0]), !unit_decode(f, a[0], false).negative);
 }
 
 static void per_element(const struct unit_step *s, const uint64_t *a, uint64_t *d,
@@ -242,7 +241,7 @@ static void per_element(const struct unit_step *s, const uint64_t *a, uint64_t *
 }
 
 #define RULE(name)                                                                                                     \
-    static void name##_rule(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {            \
+    static void name##_rule(const struct unit_step *s, const uint64_t *a, uint64_t *d, struct unit_lane *l) {          \
         (void)l;                                                                                                       \
         per_element(s, a, d, name##_one);                                                                              \
     }
@@ -320,12 +319,12 @@ static void testp_rule(const struct unit_step *s, const uint64_t *a, uint64_t *d
          : unit_has(s, "number")     ? x.kind != NOT_A_NUMBER
          : unit_has(s, "notanumber") ? x.kind == NOT_A_NUMBER
          : unit_has(s, "subnormal")  ? small
-                                    : x.kind == FINITE && !small;
+                                     : x.kind == FINITE && !small;
 }
 
 const struct unit_rule unit_rules_float[] = {
-    {"add", add_rule, NULL},     {"sub", sub_rule, NULL},           {"mul", mul_rule, NULL},   {"fma", fma_rule, NULL},
-    {"mad", fma_rule, NULL},     {"min", min_rule, NULL},           {"max", max_rule, NULL},   {"abs", abs_rule, NULL},
-    {"neg", neg_rule, NULL},     {"sqrt", sqrt_rule, NULL},         {"rcp", rcp_rule, NULL},   {"div", div_rule, NULL},
+    {"add", add_rule, NULL},     {"sub", sub_rule, NULL},           {"mul", mul_rule, NULL}, {"fma", fma_rule, NULL},
+    {"mad", fma_rule, NULL},     {"min", min_rule, NULL},           {"max", max_rule, NULL}, {"abs", abs_rule, NULL},
+    {"neg", neg_rule, NULL},     {"sqrt", sqrt_rule, NULL},         {"rcp", rcp_rule, NULL}, {"div", div_rule, NULL},
     {"testp", testp_rule, NULL}, {"copysign", copysign_rule, NULL}, {NULL, NULL, NULL},
 };

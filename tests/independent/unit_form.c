@@ -7,16 +7,36 @@ static const struct {
     const char *name;
     struct unit_type type;
 } types[] = {
-    {"pred", {'p', 1, 1, NULL}},       {"b8", {'b', 8, 1, NULL}},          {"b16", {'b', 16, 1, NULL}},
-    {"b32", {'b', 32, 1, NULL}},       {"b64", {'b', 64, 1, NULL}},        {"b128", {'b', 128, 1, NULL}},
-    {"u8", {'u', 8, 1, NULL}},         {"u16", {'u', 16, 1, NULL}},        {"u32", {'u', 32, 1, NULL}},
-    {"u64", {'u', 64, 1, NULL}},       {"s8", {'s', 8, 1, NULL}},          {"s16", {'s', 16, 1, NULL}},
-    {"s32", {'s', 32, 1, NULL}},       {"s64", {'s', 64, 1, NULL}},        {"u16x2", {'u', 16, 2, NULL}},
-    {"s16x2", {'s', 16, 2, NULL}},     {"u4", {'u', 4, 1, NULL}},          {"s4", {'s', 4, 1, NULL}},
-    {"b1", {'b', 1, 1, NULL}},         {"f16", {'f', 16, 1, &unit_f16}},    {"f16x2", {'f', 16, 2, &unit_f16}},
-    {"bf16", {'f', 16, 1, &unit_bf16}}, {"bf16x2", {'f', 16, 2, &unit_bf16}}, {"tf32", {'f', 32, 1, &unit_tf32}},
-    {"f32", {'f', 32, 1, &unit_f32}},   {"f64", {'f', 64, 1, &unit_f64}},    {"e4m3", {'f', 8, 1, &unit_e4m3}},
-    {"e5m2", {'f', 8, 1, &unit_e5m2}},  {"e4m3x2", {'f', 8, 2, &unit_e4m3}}, {"e5m2x2", {'f', 8, 2, &unit_e5m2}},
+    {"pred", {'p', 1, 1, NULL}},
+    {"b8", {'b', 8, 1, NULL}},
+    {"b16", {'b', 16, 1, NULL}},
+    {"b32", {'b', 32, 1, NULL}},
+    {"b64", {'b', 64, 1, NULL}},
+    {"b128", {'b', 128, 1, NULL}},
+    {"u8", {'u', 8, 1, NULL}},
+    {"u16", {'u', 16, 1, NULL}},
+    {"u32", {'u', 32, 1, NULL}},
+    {"u64", {'u', 64, 1, NULL}},
+    {"s8", {'s', 8, 1, NULL}},
+    {"s16", {'s', 16, 1, NULL}},
+    {"s32", {'s', 32, 1, NULL}},
+    {"s64", {'s', 64, 1, NULL}},
+    {"u16x2", {'u', 16, 2, NULL}},
+    {"s16x2", {'s', 16, 2, NULL}},
+    {"u4", {'u', 4, 1, NULL}},
+    {"s4", {'s', 4, 1, NULL}},
+    {"b1", {'b', 1, 1, NULL}},
+    {"f16", {'f', 16, 1, &unit_f16}},
+    {"f16x2", {'f', 16, 2, &unit_f16}},
+    {"bf16", {'f', 16, 1, &unit_bf16}},
+    {"bf16x2", {'f', 16, 2, &unit_bf16}},
+    {"tf32", {'f', 32, 1, &unit_tf32}},
+    {"f32", {'f', 32, 1, &unit_f32}},
+    {"f64", {'f', 64, 1, &unit_f64}},
+    {"e4m3", {'f', 8, 1, &unit_e4m3}},
+    {"e5m2", {'f', 8, 1, &unit_e5m2}},
+    {"e4m3x2", {'f', 8, 2, &unit_e4m3}},
+    {"e5m2x2", {'f', 8, 2, &unit_e5m2}},
 };
 
 bool unit_has(const struct unit_step *s, const char *part) {
@@ -34,8 +54,9 @@ static const struct unit_rule *rule_in(const struct unit_rule *rules, const char
 }
 
 static const struct unit_rule *rule_of(const struct unit_step *s) {
-    const struct unit_rule *const lists[] = {unit_rules_integer, unit_rules_bits,   unit_rules_video, unit_rules_convert,
-                                            unit_rules_compare, unit_rules_memory, unit_rules_warp,  unit_rules_mma};
+    const struct unit_rule *const lists[] = {unit_rules_integer, unit_rules_bits,    unit_rules_video,
+                                             unit_rules_convert, unit_rules_compare, unit_rules_memory,
+                                             unit_rules_warp,    unit_rules_mma};
     const struct unit_rule *found = s->approx ? rule_in(unit_rules_approximate, s->name) : NULL;
     if (!found && s->types && s->type[0].kind == 'f')
         found = rule_in(unit_rules_float, s->name);

@@ -187,8 +187,9 @@ static void dp2a(const struct unit_step *s, const uint64_t *a, uint64_t *d, stru
 }
 
 const struct unit_rule unit_rules_integer[] = {
-    {"add", add, NULL},     {"addc", addc, NULL},   {"sub", sub, NULL},     {"subc", subc, NULL}, {"mul", mul, NULL},
-    {"mad", mad, NULL},     {"madc", madc, NULL},   {"mul24", mul24, NULL}, {"mad24", mad24, NULL}, {"sad", sad, NULL},
-    {"div", divide, NULL},  {"rem", rem, NULL},     {"min", min, NULL},     {"max", max, NULL},   {"abs", absolute, NULL},
-    {"neg", neg, NULL},     {"dp4a", dp4a, NULL},   {"dp2a", dp2a, NULL},   {NULL, NULL, NULL},
+    {"add", add, NULL},     {"addc", addc, NULL}, {"sub", sub, NULL},      {"subc", subc, NULL},
+    {"mul", mul, NULL},     {"mad", mad, NULL},   {"madc", madc, NULL},    {"mul24", mul24, NULL},
+    {"mad24", mad24, NULL}, {"sad", sad, NULL},   {"div", divide, NULL},   {"rem", rem, NULL},
+    {"min", min, NULL},     {"max", max, NULL},   {"abs", absolute, NULL}, {"neg", neg, NULL},
+    {"dp4a", dp4a, NULL},   {"dp2a", dp2a, NULL}, {NULL, NULL, NULL},
 };

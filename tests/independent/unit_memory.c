@@ -66,8 +66,7 @@ static uint64_t changed(const struct unit_step *s, uint64_t old, uint64_t b, uin
     for (unsigned i = 0; i < t.packed; i++) {
         uint64_t x = unit_low(old >> t.bits * i, t.bits), y = unit_low(b >> t.bits * i, t.bits), z;
         if (unit_has(s, "add"))
-            z = t.format ? sum(s, t.format, x, y)
-                         : unit_integer_bits(t, unit_integer(t, x) + unit_integer(t, y));
+            z = t.format ? sum(s, t.format, x, y) : unit_integer_bits(t, unit_integer(t, x) + unit_integer(t, y));
         else
             z = (unit_compare(t, x, y, false) < 0) == unit_has(s, "min") ? x : y;
         d |= z << t.bits * i;
@@ -120,7 +119,16 @@ static void pick(const struct unit_step *s, const uint64_t *a, uint64_t *d, stru
 }
 
 const struct unit_rule unit_rules_memory[] = {
-    {"ld", ld, NULL},           {"ldu", ld, NULL},           {"st", st, NULL},          {"atom", atom, NULL},
-    {"red", red, NULL},         {"cp", cp, NULL},            {"fence", nothing, NULL},  {"membar", nothing, NULL},
-    {"prefetch", nothing, NULL}, {"nanosleep", nothing, NULL}, {"pick", pick, NULL}, {NULL, NULL, NULL},
+    {"ld", ld, NULL},
+    {"ldu", ld, NULL},
+    {"st", st, NULL},
+    {"atom", atom, NULL},
+    {"red", red, NULL},
+    {"cp", cp, NULL},
+    {"fence", nothing, NULL},
+    {"membar", nothing, NULL},
+    {"prefetch", nothing, NULL},
+    {"nanosleep", nothing, NULL},
+    {"pick", pick, NULL},
+    {NULL, NULL, NULL},
 };

@@ -1,6 +1,6 @@
 /* mma.sync, PTX ISA 9.7.14.5: integers exactly; floating point as an H200 does it (facts MF-1 to MF-6): every product
- * exact, all addends cut to 25 bits below the greatest exponent, their sum exact, then rounded toward zero to f32, or to
- * the nearest f16. */
+ * exact, all addends cut to 25 bits below the greatest exponent, their sum exact, then rounded toward zero to f32, or
+ * to the nearest f16. */
 #include "unit.h"
 #include <string.h>
 
@@ -22,7 +22,8 @@ static int number_after(const struct unit_step *s, char letter) {
     return x;
 }
 
-/* A register of A or B has 4 neighbours along K, of 32 bits together (of one element, where that has more), of a row. */
+/* A register of A or B has 4 neighbours along K, of 32 bits together (of one element, where that has more), of a row.
+ */
 static void read_fragments(const struct unit_step *s, const uint64_t (*op)[32], struct tile *t) {
     int e = (int)s->type[1].bits, each = e >= 32 ? 1 : 32 / e;
     int registers_a = t->m * t->k / (32 * each), registers_b = t->k / (4 * each);
@@ -72,8 +73,8 @@ static s128 cut(const struct exact *x, int unit) {
 }
 
 /* One accumulation: f the format of the factors, to that of c and of the result. */
-static uint64_t group(const struct unit_format *f, const struct unit_format *to, const uint64_t *a, const uint64_t *b, int n,
-                      uint64_t c) {
+static uint64_t group(const struct unit_format *f, const struct unit_format *to, const uint64_t *a, const uint64_t *b,
+                      int n, uint64_t c) {
     enum { BELOW = 25 };
     struct exact product[32], sum = unit_decode(to, c, false);
     int highest = to == &unit_f16 ? -21 : -133, infinite = 0;
@@ -163,8 +164,7 @@ static void mma(const struct unit_step *s, const uint64_t (*op)[32], uint64_t (*
             }
     for (row = 0; row < t.m; row++)
         for (column = 0; column < t.n; column++)
-            t.d[row][column] =
-                s->type[1].format ? float_cell(s, &t, row, column) : integer_cell(s, &t, row, column);
+            t.d[row][column] = s->type[1].format ? float_cell(s, &t, row, column) : integer_cell(s, &t, row, column);
     for (int lane = 0; lane < 32; lane++)
         for (int r = 0; r < registers; r++)
             for (int i = 0; i < halves; i++) {

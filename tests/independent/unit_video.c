@@ -102,7 +102,8 @@ static void packed(const struct unit_step *s, const uint64_t *a, uint64_t *d, st
     unsigned count = s->name[strlen(s->name) - 1] == '2' ? 2 : 4, bits = 32 / count;
     bool compare = is_comparison(s);
     struct unit_type to = compare ? part_type('u', 32) : s->type[0];
-    struct unit_type ta = part_type(s->type[compare ? 0 : 1].kind, bits), tb = part_type(s->type[compare ? 1 : 2].kind, bits);
+    struct unit_type ta = part_type(s->type[compare ? 0 : 1].kind, bits),
+                     tb = part_type(s->type[compare ? 1 : 2].kind, bits);
     uint64_t both = (uint64_t)unit_low(a[1], 32) << 32 | unit_low(a[0], 32);
     const char *mask = s->result[0].selector, *select_a = s->source[0].selector, *select_b = s->source[1].selector;
     s128 sum = (s128)a[2];
@@ -122,10 +123,10 @@ static void packed(const struct unit_step *s, const uint64_t *a, uint64_t *d, st
 }
 
 const struct unit_rule unit_rules_video[] = {
-    {"vadd", scalar, NULL},      {"vsub", scalar, NULL},      {"vabsdiff", scalar, NULL}, {"vmin", scalar, NULL},
-    {"vmax", scalar, NULL},      {"vshl", scalar, NULL},      {"vshr", scalar, NULL},     {"vset", scalar, NULL},
-    {"vmad", vmad, NULL},        {"vadd2", packed, NULL},     {"vsub2", packed, NULL},    {"vavrg2", packed, NULL},
-    {"vabsdiff2", packed, NULL}, {"vmin2", packed, NULL},     {"vmax2", packed, NULL},    {"vset2", packed, NULL},
-    {"vadd4", packed, NULL},     {"vsub4", packed, NULL},     {"vavrg4", packed, NULL},   {"vabsdiff4", packed, NULL},
-    {"vmin4", packed, NULL},     {"vmax4", packed, NULL},     {"vset4", packed, NULL},    {NULL, NULL, NULL},
+    {"vadd", scalar, NULL},      {"vsub", scalar, NULL},  {"vabsdiff", scalar, NULL}, {"vmin", scalar, NULL},
+    {"vmax", scalar, NULL},      {"vshl", scalar, NULL},  {"vshr", scalar, NULL},     {"vset", scalar, NULL},
+    {"vmad", vmad, NULL},        {"vadd2", packed, NULL}, {"vsub2", packed, NULL},    {"vavrg2", packed, NULL},
+    {"vabsdiff2", packed, NULL}, {"vmin2", packed, NULL}, {"vmax2", packed, NULL},    {"vset2", packed, NULL},
+    {"vadd4", packed, NULL},     {"vsub4", packed, NULL}, {"vavrg4", packed, NULL},   {"vabsdiff4", packed, NULL},
+    {"vmin4", packed, NULL},     {"vmax4", packed, NULL}, {"vset4", packed, NULL},    {NULL, NULL, NULL},
 };

@@ -14,7 +14,7 @@ static void shfl(const struct unit_step *s, const uint64_t (*a)[32], uint64_t (*
         } else {
             from = unit_has(s, "down")   ? lane + by
                    : unit_has(s, "bfly") ? lane ^ by
-                                        : (lane & segment) | (by & ~segment);
+                                         : (lane & segment) | (by & ~segment);
             valid = from <= most;
         }
         d[0][lane] = a[0][valid ? from : lane];
@@ -40,7 +40,7 @@ static void vote(const struct unit_step *s, const uint64_t (*a)[32], uint64_t (*
     spread(d[0], unit_has(s, "ballot") ? yes
                  : unit_has(s, "all")  ? yes == all
                  : unit_has(s, "any")  ? yes != 0
-                                      : yes == all || yes == 0);
+                                       : yes == all || yes == 0);
 }
 
 static void match(const struct unit_step *s, const uint64_t (*a)[32], uint64_t (*d)[32], struct unit_lane *l) {
@@ -66,7 +66,7 @@ static void redux(const struct unit_step *s, const uint64_t (*a)[32], uint64_t (
             : unit_has(s, "max") ? (x > y ? x : y)
             : unit_has(s, "and") ? (x & y)
             : unit_has(s, "or")  ? (x | y)
-                                : (x ^ y);
+                                 : (x ^ y);
     }
     spread(d[0], unit_integer_bits(t, x));
 }
@@ -104,7 +104,8 @@ static unsigned matrices(const struct unit_step *s) {
 }
 
 /* The byte of memory that is byte b of register j of a lane: LM-4, LM-5 of the fact sheet. */
-static uint8_t *matrix_byte(const struct unit_step *s, const uint64_t *address, struct unit_lane *l, int lane, int j, int b) {
+static uint8_t *matrix_byte(const struct unit_step *s, const uint64_t *address, struct unit_lane *l, int lane, int j,
+                            int b) {
     int g = lane / 4, t = lane % 4;
     bool trans = unit_has(s, "trans");
     int giver = 8 * j + (trans ? 2 * t + b / 2 : g), byte = trans ? 2 * g + b % 2 : 4 * t + b;
@@ -139,8 +140,16 @@ static void movmatrix(const struct unit_step *s, const uint64_t (*a)[32], uint64
 }
 
 const struct unit_rule unit_rules_warp[] = {
-    {"shfl", NULL, shfl},     {"vote", NULL, vote},         {"match", NULL, match},
-    {"redux", NULL, redux},   {"activemask", NULL, activemask}, {"elect", NULL, elect},
-    {"bar", NULL, bar},       {"barrier", NULL, bar},       {"ldmatrix", NULL, ldmatrix},
-    {"stmatrix", NULL, stmatrix}, {"movmatrix", NULL, movmatrix}, {NULL, NULL, NULL},
+    {"shfl", NULL, shfl},
+    {"vote", NULL, vote},
+    {"match", NULL, match},
+    {"redux", NULL, redux},
+    {"activemask", NULL, activemask},
+    {"elect", NULL, elect},
+    {"bar", NULL, bar},
+    {"barrier", NULL, bar},
+    {"ldmatrix", NULL, ldmatrix},
+    {"stmatrix", NULL, stmatrix},
+    {"movmatrix", NULL, movmatrix},
+    {NULL, NULL, NULL},
 };
