@@ -167,6 +167,7 @@ static int run(const char *path, struct options *o) {
                        open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
+                terminal_prints(stdout, &outcomes[i]);
                 terminal_notes(stdout, &outcomes[i]);
             }
         }

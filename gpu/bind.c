@@ -219,6 +219,11 @@ static bool describe_arguments(struct binder *r) {
     for (size_t i = 0; i < count; i++) {
         const struct spec_arg *a = &r->spec->args[i];
         struct launch_arg *arg = &l->args[l->arg_count++];
+        if (a->kind == ARG_STRUCT) {
+            if (!spec_struct(a, r->shape, arg, r->e))
+                return false;
+            continue;
+        }
         *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes, .is_float = !a->value};
         if (a->kind == ARG_SCALAR ? !spec_scalar(a, r->shape, &arg->value, r->e) : !describe_buffer(r, a, arg))
             return false;
@@ -308,6 +313,8 @@ void bound_free(struct bound *b) {
         free(b->launch.buffers[i].data);
         free((void *)b->expected[i]);
     }
+    for (size_t i = 0; i < b->launch.arg_count; i++)
+        free(b->launch.args[i].members);
     free(b->launch.buffers);
     free(b->launch.args);
     free((void *)b->launch.planes);

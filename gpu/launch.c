@@ -39,17 +39,36 @@ static bool check_dimensions(const struct launch *l, const struct ptx_function *
     return true;
 }
 
-/* A struct by value is an array of bytes in PTX; the launch gives scalars and buffers only. */
-static bool check_no_structs(const struct launch *l, const struct ptx_function *f, struct error *e) {
-    for (size_t i = 0; i < f->param_count; ++i) {
-        const struct ptx_variable *v = &l->module->variables[f->params[i]];
-        if (v->bytes != ptx_type_bytes(v->type))
-            return fail(e,
-                        "parameter %zu of %.200s, %.200s, is an array of %zu bytes (a struct by value): structs by "
-                        "value cannot be given in a launch file yet",
-                        i, f->name, v->name, v->bytes);
+/* A struct by value is an array of bytes in PTX. */
+static bool check_struct(const struct launch *l, size_t i, const struct launch_arg *a, const struct ptx_function *f,
+                         const struct ptx_variable *v, struct error *e) {
+    if (a->bytes != v->bytes)
+        return fail(e, "argument %zu of %.200s is a struct of %zu bytes, the parameter %.200s has %zu", i, f->name,
+                    a->bytes, v->name, v->bytes);
+    if (a->alignment > v->alignment)
+        return fail(e, "argument %zu of %.200s is a struct on multiples of %zu bytes, the parameter %.200s is on %zu", i,
+                    f->name, a->alignment, v->name, v->alignment);
+    for (size_t k = 0; k < a->member_count; ++k) {
+        const struct launch_member *m = &a->members[k];
+        if ((m->bytes != 1 && m->bytes != 2 && m->bytes != 4 && m->bytes != 8) || m->offset % m->bytes ||
+            m->offset > a->bytes || m->bytes > a->bytes - m->offset)
+            return fail(e, "argument %zu of %.200s: member %zu has %zu bytes at %zu", i, f->name, k, m->bytes,
+                        m->offset);
+        if (m->buffer >= 0 && ((size_t)m->buffer >= l->buffer_count || m->bytes != 8))
+            return fail(e, "argument %zu of %.200s: member %zu names buffer %d of %zu", i, f->name, k, m->buffer,
+                        l->buffer_count);
     }
     return true;
+}
+
+void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out) {
+    memset(out, 0, a->bytes);
+    if (!a->members)
+        memcpy(out, a->buffer >= 0 ? &addresses[a->buffer] : &a->value, a->bytes);
+    for (size_t i = 0; i < a->member_count; ++i) {
+        const struct launch_member *m = &a->members[i];
+        memcpy(out + m->offset, m->buffer >= 0 ? &addresses[m->buffer] : &m->value, m->bytes);
+    }
 }
 
 /* Equal sizes do not make 3.0f an integer. Untyped parameters (.b) and half precision take any bits of their size. */
@@ -73,14 +92,22 @@ static bool check_kind(size_t i, const struct launch_arg *a, const struct ptx_fu
 }
 
 static bool check_arguments(const struct launch *l, const struct ptx_function *f, struct error *e) {
-    if (!check_no_structs(l, f, e))
-        return false;
     if (l->arg_count != f->param_count)
         return fail(e, "%.200s has %zu parameters, the launch gives %zu arguments", f->name, f->param_count,
                     l->arg_count);
     for (size_t i = 0; i < l->arg_count; ++i) {
         const struct launch_arg *a = &l->args[i];
         const struct ptx_variable *v = &l->module->variables[f->params[i]];
+        const bool array = v->bytes != ptx_type_bytes(v->type);
+        if (a->members && v->type == PTX_B8) {
+            if (!check_struct(l, i, a, f, v, e))
+                return false;
+            continue;
+        }
+        if (a->members || array)
+            return fail(e, "parameter %zu of %.200s, %.200s, is %s of %zu bytes, the argument is %s", i, f->name, v->name,
+                        array ? "an array (a struct by value)" : "a scalar", v->bytes,
+                        a->members ? "a struct" : "none");
         if (a->bytes != 1 && a->bytes != 2 && a->bytes != 4 && a->bytes != 8)
             return fail(e, "argument %zu of %.200s has %zu bytes, must have 1, 2, 4 or 8", i, f->name, a->bytes);
         if (a->bytes != v->bytes)
@@ -169,6 +196,7 @@ void trace_free(struct trace *t) {
     for (size_t i = 0; i < t->print_count; ++i)
         free(t->prints[i].text);
     free(t->prints);
+    free(t->assertion);
     free(t->counts);
     free(t->order_open);
     free(t->device_fault);

@@ -18,11 +18,19 @@ struct launch_buffer {
                         * are OUT arrive filled with poison by whoever set the launch up */
 };
 
+struct launch_member { /* of a struct by value */
+    size_t offset, bytes; /* bytes: 1, 2, 4 or 8; 8 for a buffer */
+    int buffer;           /* index into buffers: its address; or -1 */
+    uint64_t value;       /* of a scalar, low bytes first */
+};
+
 struct launch_arg {
-    int buffer;     /* index into buffers, or -1: a scalar */
+    int buffer;     /* index into buffers, or -1: a scalar or a struct */
     uint64_t value; /* of a scalar, low bytes first */
-    size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer */
+    size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer; of a struct the whole, with its padding */
     bool is_float;  /* a scalar that is a floating-point number */
+    struct launch_member *members; /* (member_count) of a struct; NULL: it is none. What lies between them is zero */
+    size_t member_count, alignment;
 };
 
 struct launch_plane { /* a named part of the dynamic shared arena */
@@ -105,6 +113,9 @@ enum event_kind {
     EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
+    EVENT_BAD_TARGET,    /* a call through a pointer that is no function's, or of another shape; brx.idx past its table */
+    EVENT_STACK,         /* calls too deep, or local memory of a thread or block past what the machine gives */
+    EVENT_ASSERT,        /* __assertfail; trace.assertion has its text */
     EVENT_KINDS,
 };
 
@@ -137,7 +148,7 @@ struct event {
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
 
-struct trace_site {   /* one instruction of the entry */
+struct trace_site {   /* one instruction of the entry, or of a function that it may call */
     const char *file; /* source file from .file, NULL when the PTX has no line info; owned by the module */
     int line;
     const char
@@ -192,6 +203,8 @@ struct trace {
     struct site_count *counts;  /* (site_count), NULL on a real GPU */
     struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
     size_t print_count;
+    uint64_t print_total; /* calls that printed, those past TRACE_PRINTS too */
+    char *assertion;      /* of the one failed assertion that ended the grid (EVENT_ASSERT), or NULL; owned */
     /* What the bits may depend on besides the operands: NULL when the watches show that no order of warps, lanes,
      * copies or blocks can change them (gpu/machine/hazard.c has the argument); else one line that says why this is
      * open. */
@@ -218,9 +231,12 @@ extern const struct runner runner_machine, runner_device;
 
 void trace_free(struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
- * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct by value cannot be given),
+ * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
+ * array of bytes of the same size),
  * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
+/* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
+void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);
 
 /* What a checked launch asks for and the architecture of its options does not have: *text = "135168 B of shared memory,
  * sm_121 gives a block 101376" (the caller frees it), or NULL. */

@@ -293,11 +293,18 @@ static bool any_uses(struct spec_expr *const *list, size_t count, const char *na
     return false;
 }
 
+static bool arg_uses(const struct spec_arg *a, const char *name) {
+    bool used = any_uses(&a->count, 1, name) || any_uses(&a->value, 1, name);
+    for (size_t i = 0; i < a->field_count; i++)
+        used |= arg_uses(&a->fields[i], name);
+    return used;
+}
+
 bool spec_uses(const struct spec *s, const char *name) {
     bool used = any_uses(s->needs, s->need_count, name) || any_uses(s->grid, 3, name) || any_uses(s->block, 3, name) ||
                 any_uses(&s->shared, 1, name) || any_uses(&s->steps, 1, name);
     for (size_t i = 0; i < s->arg_count; i++)
-        used |= any_uses(&s->args[i].count, 1, name) || any_uses(&s->args[i].value, 1, name);
+        used |= arg_uses(&s->args[i], name);
     for (size_t i = 0; i < s->plane_count; i++)
         used |= any_uses(&s->planes[i].bytes, 1, name) || any_uses(&s->planes[i].row, 1, name) ||
                 any_uses(&s->planes[i].stride, 1, name);

@@ -14,11 +14,11 @@
 
 enum spec_fill { FILL_NONE, FILL_RANDOM, FILL_IOTA, FILL_ZERO, FILL_FILE };
 
-enum spec_arg_kind { ARG_IN, ARG_OUT, ARG_INOUT, ARG_SCALAR };
+enum spec_arg_kind { ARG_IN, ARG_OUT, ARG_INOUT, ARG_SCALAR, ARG_STRUCT };
 
 struct spec_arg {
     enum spec_arg_kind kind;
-    char *name; /* buffer name, unique; for a scalar the type's name */
+    char *name; /* buffer name, unique; for a scalar the type's name, for a struct "struct" */
     /* buffers */
     char *format;            /* of an operand or result of the contract: a format's name; NULL for plain buffers */
     char *type;              /* element type of a plain buffer: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 */
@@ -31,6 +31,11 @@ struct spec_arg {
     /* scalars */
     struct spec_expr *value;      /* integer types; NULL for f32 and f64 */
     uint64_t bits;                /* f32 and f64: the literal, rounded to nearest even; see spec_scalar */
+    /* structs by value, and what lies in them */
+    struct spec_arg *fields;  /* (field_count) scalars and structs; type_bytes is the size of the whole */
+    size_t field_count;
+    size_t alignment, offset; /* as in C; offset: of a field in its struct */
+
     int line;                     /* of the launch file */
     const struct yaml_node *node; /* for yaml_fail(spec->doc, node, 0, ...) */
 };
@@ -90,6 +95,9 @@ const char *spec_expr_text(const struct spec_expr *x); /* as written */
 /* Bits of a scalar argument for a shape, low bytes first, as struct launch_arg takes them. A value that the type
  * cannot hold is an error. u64 reaches INT64_MAX only: expressions are int64. */
 bool spec_scalar(const struct spec_arg *a, const struct shape *shape, uint64_t *bits, struct error *e);
+
+/* A struct by value, as struct launch_arg takes it. Its members are the caller's, who frees them also on failure. */
+bool spec_struct(const struct spec_arg *a, const struct shape *shape, struct launch_arg *arg, struct error *e);
 
 /* The first `needs` line that is false for the shape: *unmet = its text, else NULL. False only on an error. */
 bool spec_needs(const struct spec *s, const struct shape *shape, const char **unmet, struct error *e);

@@ -74,7 +74,7 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
     if (!yaml_check_keys(r->doc, map, "an argument", keys[a->kind], r->e))
         return false;
     for (size_t i = 0; i < r->s->arg_count; i++)
-        if (r->s->args[i].kind != ARG_SCALAR && strcmp(r->s->args[i].name, a->name) == 0)
+        if (r->s->args[i].kind < ARG_SCALAR && strcmp(r->s->args[i].name, a->name) == 0)
             return yaml_fail(r->doc, name, 0, r->e, "two buffers are called %s", quote(a->name).text);
     if (format) {
         if (!yaml_get(r->doc->root, "contract"))
@@ -134,26 +134,48 @@ static bool read_scalar(const struct reader *r, const struct yaml_node *map, str
     while (element_names[index] && strcmp(element_names[index], key->text) != 0)
         index++;
     const struct element *element = &elements[index]; /* read_arg made sure that it is there */
+    a->kind = ARG_SCALAR;
     if (map->count != 1)
         return yaml_fail(r->doc, key->next, 0, r->e, "a scalar is one key and its value");
     a->name = must_strdup(element->name);
-    a->type_bytes = element->bytes;
+    a->type_bytes = a->alignment = element->bytes;
     if (element->min == element->max)
         return read_float(r, key->value, a);
     a->value = expr_read(r->doc, key->value, a->name, r->e);
     return a->value != NULL;
 }
 
-static bool read_arg(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
-    static const char *const buffers[] = {"in", "out", "inout", NULL};
-    static const char *const first_keys[] = {"in",  "out", "inout", "i8",  "u8",  "i16", "u16",
-                                             "i32", "u32", "i64",   "u64", "f32", "f64", NULL};
-    a->node = map;
-    if (!yaml_expect(r->doc, map, YAML_MAPPING, "an argument", r->e))
-        return false;
+static void note_line(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
     struct place place = yaml_place(r->doc, map, 0);
+    a->node = map;
     a->line = place.line;
     place_free(&place);
+}
+
+bool read_field(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
+    static const char *const first_keys[] = {"struct", "i8",  "u8",  "i16", "u16", "i32",
+                                             "u32",    "i64", "u64", "f32", "f64", NULL};
+    a->kind = ARG_SCALAR;
+    if (!yaml_expect(r->doc, map, YAML_MAPPING, "a field", r->e))
+        return false;
+    note_line(r, map, a);
+    if (yaml_get(map, "struct"))
+        return read_struct(r, map, a);
+    if (map->count == 0)
+        return yaml_fail(r->doc, map, 0, r->e, "a field is empty");
+    for (size_t k = 1; first_keys[k]; k++)
+        if (strcmp(map->first->text, first_keys[k]) == 0)
+            return read_scalar(r, map, a);
+    return yaml_check_keys(r->doc, map, "a field", first_keys, r->e); /* fails: none of them comes first */
+}
+
+static bool read_arg(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
+    static const char *const buffers[] = {"in", "out", "inout", NULL};
+    static const char *const first_keys[] = {"in",  "out", "inout", "struct", "i8",  "u8",  "i16", "u16",
+                                             "i32", "u32", "i64",   "u64",    "f32", "f64", NULL};
+    if (!yaml_expect(r->doc, map, YAML_MAPPING, "an argument", r->e))
+        return false;
+    note_line(r, map, a);
     const struct yaml_node *name = NULL;
     for (size_t k = 0; buffers[k]; k++)
         if (yaml_get(map, buffers[k])) {
@@ -165,6 +187,8 @@ static bool read_arg(const struct reader *r, const struct yaml_node *map, struct
     if (name)
         return read_buffer(r, map, name, a);
     a->kind = ARG_SCALAR;
+    if (yaml_get(map, "struct"))
+        return read_struct(r, map, a);
     if (map->count == 0)
         return yaml_fail(r->doc, map, 0, r->e, "an argument is empty");
     for (size_t k = 0; first_keys[k]; k++)
@@ -319,4 +343,7 @@ void free_arg(struct spec_arg *a) {
     free(a->expect_path);
     expr_free(a->count);
     expr_free(a->value);
+    for (size_t i = 0; i < a->field_count; i++) /* no deeper than a YAML file may be */
+        free_arg(&a->fields[i]);
+    free(a->fields);
 }

@@ -29,6 +29,10 @@ bool read_list(const struct reader *r, const struct yaml_node *node, enum yaml_k
 /* spec_args.c */
 bool read_args(const struct reader *r, const struct yaml_node *list);
 void free_arg(struct spec_arg *a);
+/* A scalar, or a struct of them; sets type_bytes and alignment. */
+bool read_field(const struct reader *r, const struct yaml_node *map, struct spec_arg *a);
+/* spec_struct.c: {struct: [...]} with its layout. */
+bool read_struct(const struct reader *r, const struct yaml_node *map, struct spec_arg *a);
 /* The contract exists, and the arguments have its operands and its result, each once. */
 bool check_contract(const struct reader *r);
 

@@ -65,6 +65,18 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             tail = ": out of bounds";
             suspects = "index past the end, grid or tail mask too wide, or a size taken from the wrong number";
             break;
+        case EVENT_BAD_TARGET: {
+            const bool call = v->bytes == 8;
+            found = true;
+            finding_of_event(out, "guard", VERDICT_GUARD, e, i,
+                             call ? must_format("a call of address 0x%" PRIx64
+                                                ", which is no function with these arguments",
+                                                (uint64_t)v->offset)
+                                  : must_format("brx.idx with index %" PRId64 ", past its table", v->offset),
+                             call ? "a function pointer that was not set, was overwritten, or is of another type"
+                                  : "a switch without its range check");
+            break;
+        }
         case EVENT_READ_ONLY:
             tail = ": an input is written";
             suspects = "argument order, or an output that the launch file calls `in`";

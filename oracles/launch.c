@@ -4,6 +4,7 @@
 #include "../ref/checked.h"
 #include "oracle.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     const uint64_t budget = e->launch->step_budget != 0 ? e->launch->step_budget : LAUNCH_STEP_BUDGET;
@@ -23,6 +24,21 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         if (v->kind == EVENT_TRAP) {
             finding_of_event(out, "launch", VERDICT_LAUNCH, e, i, must_strdup("the kernel executed trap"),
                              "a precondition that the kernel checks itself");
+            found = true;
+        }
+        if (v->kind == EVENT_ASSERT) {
+            finding_of_event(out, "launch", VERDICT_LAUNCH, e, i,
+                             must_strdup(e->trace->assertion != NULL ? e->trace->assertion : "an assertion failed"),
+                             "a precondition that the kernel checks itself");
+            found = true;
+        }
+        if (v->kind == EVENT_STACK) {
+            char *what = v->bytes > 0 ? must_format(", with %zu bytes of local memory for the next", v->bytes)
+                                      : must_strdup("");
+            finding_of_event(out, "launch", VERDICT_LAUNCH, e, i,
+                             must_format("the stack of a thread ran out, %" PRId64 " calls deep%s", v->offset, what),
+                             "a recursion without end; the machine gives 1024 calls, 512 KiB a thread, 256 MiB a block");
+            free(what);
             found = true;
         }
         if (v->kind == EVENT_LIMIT) {

@@ -10,6 +10,9 @@ void outcome_free(struct outcome *o) {
     free(o->about);
     free(o->rerun);
     free(o->why);
+    for (size_t i = 0; i < o->print_count; ++i)
+        free(o->prints[i].text);
+    free(o->prints);
     findings_free(&o->findings);
     census_free(&o->census);
     *o = (struct outcome){0};

@@ -25,6 +25,9 @@ struct outcome {
     size_t audit[AUDIT_KINDS]; /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
     struct census census;      /* with options.census; its file names are the module's */
     double seconds;            /* of the execution alone */
+    struct trace_print *prints; /* (print_count) the first ones of what printf wrote; owned */
+    size_t print_count;
+    uint64_t print_total; /* calls of printf, lane by lane */
 };
 
 enum verdict outcome_verdict(const struct outcome *o); /* worst finding; SKIPPED; PASS */

@@ -44,7 +44,8 @@ static bool is_complete(const struct trace *t) {
     }
     for (size_t i = 0; i < t->event_count; ++i) {
         const enum event_kind k = t->events[i].kind;
-        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET || k == EVENT_LIMIT) {
+        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET || k == EVENT_LIMIT ||
+            k == EVENT_ASSERT || k == EVENT_BAD_TARGET || k == EVENT_STACK) {
             return false;
         }
     }
@@ -304,6 +305,11 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
         (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, runs, extra_count, o, e);
     if (good) {
         audit(t, o);
+        o->prints = trace->prints;
+        o->print_count = trace->print_count;
+        o->print_total = trace->print_total;
+        trace->prints = NULL;
+        trace->print_count = 0;
         digest_outputs(&b->launch, o->digest);
         o->warp_instructions = trace->warp_instructions;
         o->macs = trace->macs;

@@ -60,6 +60,18 @@ static struct fy_node *finding_node(struct fy_document *d, const struct finding 
     return m;
 }
 
+static struct fy_node *print_node(struct fy_document *d, const struct trace_print *p) {
+    struct fy_node *m = fy_node_create_mapping(d), *block = fy_node_create_sequence(d);
+    for (int i = 0; i < 3; ++i) {
+        fy_node_sequence_append(block, json_number(d, "%u", p->block[i]));
+    }
+    json_add(d, m, "block", block);
+    json_add(d, m, "warp", json_number(d, "%u", p->warp));
+    json_add(d, m, "lane", json_number(d, "%u", p->lane));
+    json_add_string(d, m, "text", p->text);
+    return m;
+}
+
 static const char *ruling_name(enum ruling r) {
     return r == RULING_CLEAN ? "clean" : r == RULING_FOUND ? "found" : "not judged";
 }
@@ -95,6 +107,14 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
     struct fy_node *list = fy_node_create_sequence(d);
     for (size_t i = 0; i < o->findings.count; ++i) {
         fy_node_sequence_append(list, finding_node(d, &o->findings.items[i]));
+    }
+    if (o->print_count > 0) {
+        struct fy_node *prints = fy_node_create_sequence(d);
+        for (size_t i = 0; i < o->print_count; ++i) {
+            fy_node_sequence_append(prints, print_node(d, &o->prints[i]));
+        }
+        json_add(d, m, "printed", json_number(d, "%" PRIu64, o->print_total));
+        json_add(d, m, "prints", prints);
     }
     json_add(d, m, "findings", list);
     if (o->findings.note_count > 0) {

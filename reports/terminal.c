@@ -78,6 +78,28 @@ static bool says(const struct finding *f, const char *text) {
 }
 
 #define FINDINGS_SHOWN 4
+#define PRINTS_SHOWN   8
+
+void terminal_prints(FILE *out, const struct outcome *o) {
+    size_t lines = 0;
+    uint64_t left = o->print_total;
+    for (size_t i = 0; i < o->print_count && lines < PRINTS_SHOWN; ++i, --left) {
+        const struct trace_print *p = &o->prints[i];
+        const char *text = p->text;
+        do {
+            const size_t n = strcspn(text, "\n");
+            char *line = must_format("block (%u,%u,%u) warp %u lane %u: %.*s", p->block[0], p->block[1], p->block[2],
+                                     p->warp, p->lane, (int)n, text);
+            print_line(out, "printf", line);
+            free(line);
+            text += n + (text[n] == '\n');
+        } while (*text != 0 && ++lines < PRINTS_SHOWN);
+        ++lines;
+    }
+    if (left > 0) {
+        fprintf(out, "  %-7s %" PRIu64 " more calls of printf (--json has the first %d)\n", "", left, TRACE_PRINTS);
+    }
+}
 
 void terminal_notes(FILE *out, const struct outcome *o) {
     for (size_t i = 0; i < o->findings.note_count && i < FINDINGS_SHOWN; ++i) {
@@ -112,6 +134,7 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
     if (shown > FINDINGS_SHOWN) {
         fprintf(out, "  %-7s %zu more findings (--json has all)\n", "more", shown - FINDINGS_SHOWN);
     }
+    terminal_prints(out, o);
     terminal_notes(out, o);
     print_also(out, o, all, count);
     char *open = audit_summary(o->audit);

@@ -273,6 +273,35 @@ Test(machine_rare, discard) {
     ptx_free(m);
 }
 
+/* As an H200 gives them; a base outside 0 .. 31 finds nothing. */
+Test(machine_rare, fns) {
+    static const uint32_t rows[][4] = { /* bits, base, n, place */
+        {0xffffffff, 3031242680u, 3, UINT32_MAX}, {0xae4f77c0, 44, 13, UINT32_MAX}, {0x9f14d286, 44, (uint32_t)-4, UINT32_MAX},
+        {0xffffffff, 72, 1, UINT32_MAX}, {0xe17726b7, 0xeea2ddb7, 1, UINT32_MAX}, {0xffffffff, 3344891991u, (uint32_t)-10, UINT32_MAX},
+        {0x00000f10, 0, 2, 8}, {0x00000f10, 10, (uint32_t)-3, 8}, {0x00000f10, 9, 0, 9}, {0x00000f10, 7, 0, UINT32_MAX},
+        {0x00000f10, 8, (uint32_t)-2, 4}, {0x00000f10, 8, 5, UINT32_MAX}, {0x80000001, 31, 1, 31}, {0x80000001, 31, (uint32_t)-2, 0},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    uint32_t places[ROWS];
+    struct launch_buffer b[2] = {
+        {.name = "rows", .role = BUFFER_IN, .bytes = sizeof rows, .cell_bytes = 4, .data = (void *)rows},
+        {.name = "out", .role = BUFFER_OUT, .bytes = sizeof places, .cell_bytes = 4, .data = (void *)places}};
+    static const char body[] = "ld.param.u64 %rd1, [p0];\nld.param.u64 %rd2, [p1];\nmov.u32 %r1, %tid.x;\n"
+                               "mul.wide.u32 %rd3, %r1, 16;\nadd.u64 %rd1, %rd1, %rd3;\nmul.wide.u32 %rd3, %r1, 4;\n"
+                               "add.u64 %rd2, %rd2, %rd3;\nld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];\n"
+                               "fns.b32 %r6, %r2, %r3, %r4;\nst.global.u32 [%rd2], %r6;\nret;\n";
+    const char *isas[3];
+    const size_t count = machine_isas(isas);
+    for (size_t s = 0; s < count; ++s) {
+        const struct machine_test test = {.body = body, .buffers = b, .buffer_count = 2, .block = {ROWS}, .isa = isas[s]};
+        struct trace t;
+        struct ptx_module *m = machine_must(&test, &t);
+        for (size_t i = 0; i < ROWS; ++i)
+            cr_assert(places[i] == rows[i][3], "%s row %zu: want %d got %d", isas[s], i, (int)rows[i][3], (int)places[i]);
+        finish(m, &t, body);
+    }
+}
+
 /* What is refused says why. */
 Test(machine_rare, refusals) {
     static const struct {

@@ -224,6 +224,36 @@ Test(spec, every_form) {
     spec_free(s);
 }
 
+/* Fields lie as in C; padding has no member. */
+Test(spec, structs_by_value) {
+    struct error e = {""};
+    struct spec *s = load_text("kernel: k\nptx: k.ptx\nlaunch: {grid: [1], block: [32]}\nshape: {n: 300}\nargs:\n"
+                               "  - {struct: [{u8: 7}, {i32: \"n + 1\"}, {struct: [{i16: -2}, {f64: 1.5}]}, {u8: 9}]}\n"
+                               "  - {struct: [{f32: 1}, {f32: 2}, {f32: 3}, {f32: 4}], align: 16}\n"
+                               "  - {struct: [{u32: 1}, {u32: 2}, {u32: 3}]}\n",
+                               &e);
+    cr_assert(s, "%s", e.text);
+    const struct shape shape = {s->defaults, s->default_count};
+    static const struct launch_member members[] = {{0, 1, -1, 7},      {4, 4, -1, 301}, {8, 2, -1, 0xfffe},
+                                                   {16, 8, -1, 0x3ff8000000000000}, {24, 1, -1, 9}};
+    static const size_t sizes[] = {32, 16, 12}, alignments[] = {8, 16, 4};
+    for (size_t i = 0; i < 3; i++) {
+        struct launch_arg a;
+        cr_assert(spec_struct(&s->args[i], &shape, &a, &e), "%s", e.text);
+        cr_expect(a.bytes == sizes[i] && a.alignment == alignments[i], "struct %zu: %zu bytes on %zu", i, a.bytes,
+                  a.alignment);
+        cr_assert(i || a.member_count == 5, "%zu members", a.member_count);
+        for (size_t k = 0; !i && k < 5; k++)
+            cr_expect(a.members[k].offset == members[k].offset && a.members[k].bytes == members[k].bytes &&
+                          a.members[k].value == members[k].value && a.members[k].buffer < 0,
+                      "member %zu: %zu bytes at %zu, %llx", k, a.members[k].bytes, a.members[k].offset,
+                      (unsigned long long)a.members[k].value);
+        free(a.members);
+    }
+    cr_expect(spec_uses(s, "n"), "n is used in a field");
+    spec_free(s);
+}
+
 Test(spec, kernels_of_the_project) {
     static const struct {
         const char *path, *ptx;

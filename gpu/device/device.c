@@ -294,12 +294,15 @@ static int longest(void) {
 /* Starts it and waits. A fault of the kernel becomes t->device_fault; false: it could not be run, or does not end. */
 static bool launch_and_wait(const struct driver *d, const struct launch *l, cu_function function,
                             const cu_pointer *bases, struct trace *t, struct error *e) {
-    uint64_t *values = must_calloc(l->arg_count + 1, sizeof *values);
     void **params = must_calloc(l->arg_count + 1, sizeof *params);
+    uint64_t *addresses = must_calloc(l->buffer_count + 1, sizeof *addresses);
+    for (size_t i = 0; i < l->buffer_count; ++i)
+        addresses[i] = bases[i] + BAND;
     for (size_t i = 0; i < l->arg_count; ++i) {
-        values[i] = l->args[i].buffer >= 0 ? bases[l->args[i].buffer] + BAND : l->args[i].value;
-        params[i] = &values[i]; /* little-endian: the low bytes come first */
+        params[i] = must_calloc(1, l->args[i].bytes);
+        launch_arg_bytes(&l->args[i], addresses, params[i]);
     }
+    free(addresses);
     const int most = longest();
     const double start = seconds_now();
     cu_result r = d->launch(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
@@ -315,8 +318,9 @@ static bool launch_and_wait(const struct driver *d, const struct launch *l, cu_f
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
     t->seconds = seconds_now() - start;
+    for (size_t i = 0; i < l->arg_count; ++i)
+        free(params[i]);
     free(params);
-    free(values);
     if (gpu.lost)
         return fail(e, "%.200s did not end within %d second%s on the GPU", l->entry, most, most == 1 ? "" : "s");
     if (r == CU_SUCCESS)

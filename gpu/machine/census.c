@@ -44,8 +44,8 @@ void op_count_access(struct warp *w, const struct record *r, uint32_t mask) {
         if (x->space == PTX_SHARED || (window && address >= window && address - window < (uint64_t)1 << 32)) {
             shared[lane] = (uint32_t)(address - window);
             in_shared |= 1u << lane;
-        } else {
-            in_global |= 1u << lane;
+        } else if (x->space != PTX_LOCAL && x->space != PTX_PARAM && (x->space != PTX_REG || address < LOCAL_WINDOW)) {
+            in_global |= 1u << lane; /* local memory and parameters are not counted */
         }
     }
     count->requests += lanes != 0;

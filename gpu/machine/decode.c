@@ -238,6 +238,29 @@ unsigned register_bits(struct decoder *d, const struct ptx_operand *o) {
     return bits == 8 ? 16 : bits;
 }
 
+static bool is_in_frame(const struct decoder *d, const struct ptx_operand *o) {
+    return d->m->variables[o->variable].space == PTX_LOCAL ||
+           (own_param(d, o) && !d->f->entry && formal(d, o->variable) >= 0);
+}
+
+bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32_t *offset) {
+    const struct ptx_variable *v = &d->m->variables[variable];
+    if (v->space == PTX_LOCAL && v->function < 0) { /* of the module: the same in every function */
+        *offset = constant(d, v->offset + (uint64_t)displacement, true);
+        return true;
+    }
+    if (v->function != d->function)
+        return refuse(d, "a variable of another function");
+    uint64_t at = v->offset;
+    if (v->space == PTX_PARAM)
+        at = d->spill[formal(d, variable)] - 1;
+    else
+        at += d->c->local_start;
+    *offset = temp(d);
+    emit(d, op_local_address, BLEND_64, *offset, 0, 0, 0, (int64_t)(at + (uint64_t)displacement));
+    return true;
+}
+
 bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset) {
     if (o->minus || o->negated)
         return refuse(d, "a negated operand");
@@ -269,10 +292,23 @@ bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint3
         *offset = constant(d, value, bits == 64);
         return true;
     }
+    case PTX_OP_FUNCTION:
+        if (bits != 64)
+            return refuse(d, "a function's address in a narrow register");
+        d->address_taken[o->function] = true;
+        *offset = constant(d, function_address(o->function), true);
+        return true;
     case PTX_OP_VARIABLE: {
         uint64_t address = 0;
         if (bits < 32)
             return refuse(d, "an address in a narrow register");
+        if (is_in_frame(d, o))
+            return bits == 64 ? frame_address(d, o->variable, o->displacement, offset)
+                              : refuse(d, "a local address in a narrow register");
+        if (own_param(d, o) && d->f->entry && formal(d, o->variable) >= 0) { /* PTX ISA 7.1: of the .param space */
+            *offset = constant(d, d->m->variables[o->variable].offset + (uint64_t)o->displacement, bits == 64);
+            return true;
+        }
         if (!variable_address(d, o->variable, &address))
             return false;
         address += (uint64_t)o->displacement;
@@ -359,6 +395,8 @@ struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t 
     if (p->record_count == d->record_room) {
         d->record_room = d->record_room ? 2 * d->record_room : 1024;
         p->records = must_realloc(p->records, d->record_room, sizeof *p->records);
+        p->run_end = must_realloc(p->run_end, d->record_room, sizeof *p->run_end);
+        p->weight = must_realloc(p->weight, d->record_room + 1, sizeof *p->weight);
     }
     struct record *r = &p->records[p->record_count++];
     *r = (struct record){.run = run,
@@ -368,7 +406,7 @@ struct record *emit(struct decoder *d, handler *run, enum blend blend, uint32_t 
                          .b = b,
                          .c = c,
                          .guard = d->guard,
-                         .site = (uint32_t)d->index,
+                         .site = d->c->site + (uint32_t)d->index,
                          .blend = (uint8_t)blend,
                          .weight = d->first};
     d->first = false;
@@ -390,7 +428,7 @@ void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shi
 }
 
 /* Guarded-off instructions count as well, as on hardware. */
-static void count_executed(struct decoder *d) {
+void count_executed(struct decoder *d) {
     const uint32_t guard = d->guard;
     d->guard = 0;
     if (d->l->options.census)
@@ -426,10 +464,10 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
     emit(d, op_pred_logic, BLEND_NONE, dst, a, b, 0, what);
 }
 
-static bool decode_one(struct decoder *d) {
+bool decode_one(struct decoder *d) {
     static const struct opcode *const tables[] = {
         opcodes_convert, opcodes_compare, opcodes_cvt,   opcodes_memory, opcodes_async, opcodes_warp,
-        opcodes_tensor,  opcodes_scalar,  opcodes_video, opcodes_atomic, opcodes_hints};
+        opcodes_tensor,  opcodes_scalar,  opcodes_video, opcodes_atomic, opcodes_hints, opcodes_call};
     if (is_rare_integer(d))
         return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
@@ -440,7 +478,7 @@ static bool decode_one(struct decoder *d) {
 }
 
 /* A census counts an instruction that needs the whole warp once, when the warp has come. */
-static void gather_asides(struct decoder *d, size_t from) {
+void gather_asides(struct decoder *d, size_t from) {
     struct record *r = d->p->records;
     size_t at = from;
     while (at < d->p->record_count && (r[at].gather != GATHER_LIVE || r[at].guard))
@@ -449,113 +487,95 @@ static void gather_asides(struct decoder *d, size_t from) {
         r[i].gather = GATHER_LIVE;
 }
 
-static void place_registers(struct decoder *d) {
-    uint32_t preds = PRED_FIRST;
-    d->file_end = FILE_FIRST;
-    d->slot = must_calloc(d->f->register_count, sizeof *d->slot);
-    d->read_across = must_calloc(d->f->register_count, sizeof *d->read_across);
-    for (size_t i = 0; i < d->f->register_count; ++i) {
-        const enum ptx_type t = d->f->registers[i].type;
-        if (t == PTX_PRED) {
-            d->slot[i] = preds++;
-            continue;
-        }
-        d->slot[i] = (uint32_t)d->file_end;
-        d->file_end += type_bits(t) == 128 ? 512 : type_bits(t) == 64 ? 256 : 128;
-    }
-    d->p->pred_count = preds;
-}
-
 static void fill_params(struct decoder *d) {
-    d->params = must_calloc(d->f->param_bytes, 1);
-    for (size_t i = 0; i < d->f->param_count; ++i) {
-        const struct launch_arg *arg = &d->l->args[i];
-        const uint64_t value = arg->buffer >= 0 ? ((uint64_t)arg->buffer + 1) << BUFFER_SHIFT : arg->value;
-        memcpy(d->params + d->m->variables[d->f->params[i]].offset, &value, arg->bytes);
-    }
+    const struct ptx_function *f = d->p->entry;
+    uint64_t *addresses = must_calloc(d->l->buffer_count, sizeof *addresses);
+    for (size_t i = 0; i < d->l->buffer_count; ++i)
+        addresses[i] = (i + 1) << BUFFER_SHIFT;
+    d->p->params = must_calloc(f->param_bytes, 1);
+    for (size_t i = 0; i < f->param_count; ++i)
+        launch_arg_bytes(&d->l->args[i], addresses, d->p->params + d->m->variables[f->params[i]].offset);
+    free(addresses);
 }
 
 /* Registers that hold a defined poison when a block starts: those some path reads first, and those other lanes read. */
-static void find_undefined(struct decoder *d) {
+void find_undefined(struct decoder *d) {
     struct program *p = d->p;
     bool *undefined = flow_undefined(d->f);
-    p->undefined = must_calloc(2 * d->f->register_count, sizeof *p->undefined); /* of 128 bits: two halves */
-    p->undefined_wide = must_calloc(2 * d->f->register_count, sizeof *p->undefined_wide);
+    for (size_t i = 0; i < d->f->return_count; ++i) /* ret reads the registers of results */
+        if (d->m->variables[d->f->returns[i]].reg >= 0)
+            undefined[d->m->variables[d->f->returns[i]].reg] = true;
+    d->c->undefined = (uint32_t)p->undefined_count;
     for (size_t i = 0; i < d->f->register_count; ++i) {
         const enum ptx_type t = d->f->registers[i].type;
         if (t == PTX_PRED || !(undefined[i] || d->read_across[i]))
             continue;
-        for (uint32_t half = 0; half < (type_bits(t) == 128 ? 2 : 1); ++half) {
+        for (uint32_t half = 0; half < (type_bits(t) == 128 ? 2 : 1); ++half) { /* of 128 bits: two halves */
+            if (p->undefined_count == d->undefined_room) {
+                d->undefined_room = 2 * d->undefined_room + 64;
+                p->undefined = must_realloc(p->undefined, d->undefined_room, sizeof *p->undefined);
+                p->undefined_wide = must_realloc(p->undefined_wide, d->undefined_room, sizeof *p->undefined_wide);
+            }
             p->undefined[p->undefined_count] = d->slot[i] + 256 * half;
             p->undefined_wide[p->undefined_count++] = type_bits(t) >= 64;
         }
     }
+    d->c->undefined_end = (uint32_t)p->undefined_count;
     free(undefined);
 }
 
-/* Branch targets become records; straight runs and weights. start[i]: first record of instruction i. */
-static void link_records(struct decoder *d, const size_t *start) {
+/* Branch targets of the function become records; straight runs and weights. start[i]: first record of instruction i. */
+void link_records(struct decoder *d, const size_t *start) {
     struct program *p = d->p;
     bool *leaders = flow_leaders(d->f);
-    const size_t n = p->record_count;
-    p->run_end = must_calloc(n, sizeof *p->run_end);
-    p->weight = must_calloc(n + 1, sizeof *p->weight);
-    bool *leader = must_calloc(n + 1, sizeof *leader);
+    const size_t first = d->c->first, n = p->record_count;
+    bool *leader = must_calloc(n - first + 1, sizeof *leader);
     for (size_t i = 0; i <= d->f->instruction_count; ++i)
-        leader[start[i]] |= leaders[i];
-    for (size_t i = 0; i < n; ++i) {
+        leader[start[i] - first] |= leaders[i];
+    p->weight[0] = 0;
+    for (size_t i = first; i < n; ++i) {
         struct record *r = &p->records[i];
         p->weight[i + 1] = p->weight[i] + r->weight;
-        if (r->control != CONTROL_BRANCH)
-            continue;
-        r->dst = (uint32_t)start[r->dst];
+        if (r->control == CONTROL_BRANCH)
+            r->dst = (uint32_t)start[r->dst];
+        for (uint32_t k = 0; r->control == CONTROL_INDEXED && k < r->b; ++k)
+            p->wide[r->wide + k] = (uint32_t)start[p->wide[r->wide + k]];
     }
-    for (size_t i = n; i-- > 0;)
-        p->run_end[i] = p->records[i].control ? (uint32_t)i : leader[i + 1] ? (uint32_t)i + 1 : p->run_end[i + 1];
+    for (size_t i = n; i-- > first;) /* the last record is an exit or a return */
+        p->run_end[i] = p->records[i].control       ? (uint32_t)i
+                        : leader[i + 1 - first] ? (uint32_t)i + 1
+                                                : p->run_end[i + 1];
     free(leaders), free(leader);
 }
 
 static struct program *decode_entry(const struct launch *l, const struct isa *isa, bool follow, struct error *e) {
     struct program *p = must_calloc(1, sizeof *p);
     p->follows_shuffles = follow;
-    struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .f = ptx_entry_named(l->module, l->entry), .p = p};
+    struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .p = p, .file_end = FILE_FIRST};
+    d.pred_end = PRED_FIRST;
     p->module = d.m;
-    p->entry = d.f;
-    place_registers(&d);
-    undefined_open(&d);
+    p->entry = ptx_entry_named(l->module, l->entry);
+    p->callees = must_calloc(d.m->function_count, sizeof *p->callees);
+    p->order = must_calloc(d.m->function_count, sizeof *p->order);
+    d.address_taken = must_calloc(d.m->function_count, sizeof *d.address_taken);
+    for (size_t i = 0; i < d.m->variable_count; ++i)
+        for (size_t k = 0; k < d.m->variables[i].relocation_count; ++k)
+            if (d.m->variables[i].relocations[k].function >= 0)
+                d.address_taken[d.m->variables[i].relocations[k].function] = true;
     fill_params(&d);
-    size_t *start = must_calloc(d.f->instruction_count + 1, sizeof *start);
+    reach(&d, (size_t)(p->entry - d.m->functions));
     bool ok = true;
-    if (d.f->local_bytes)
-        ok = fail(e, "%.600s:%d: entry %.200s uses local memory, which the machine does not run yet", d.m->path,
-                  d.f->ptx_line, d.f->name);
-    for (size_t i = 0; ok && i < d.f->instruction_count; ++i) {
-        d.in = &d.f->instructions[i];
-        d.index = i;
-        d.first = true;
-        d.taken = d.temps = d.pred_temps = 0;
-        d.guard = 0;
-        if (d.in->guard >= 0)
-            d.guard = d.slot[d.in->guard] | (d.in->guard_negated ? GUARD_NEGATED : 0);
-        start[i] = p->record_count;
-        count_executed(&d);
-        ok = undefined_before(&d, decode_one) && decode_one(&d);
-        gather_asides(&d, start[i]);
-        if (ok && d.file_end > UINT32_MAX / 2)
-            ok = fail(e, "%.600s: entry %.200s has too many registers", d.m->path, d.f->name);
+    for (size_t i = 0; ok && i < p->order_count; ++i) {
+        ok = decode_body(&d, (int)p->order[i]);
+        if (d.indirect && i + 1 == p->order_count)
+            reach_taken(&d);
     }
     if (ok) {
-        /* Falling off the end is an exit. */
-        d.guard = 0;
-        d.first = false;
-        start[d.f->instruction_count] = p->record_count;
-        emit(&d, NULL, BLEND_NONE, 0, 0, 0, 0, 0)->control = CONTROL_EXIT;
-        link_records(&d, start);
-        find_undefined(&d);
+        find_recursion(&d);
         p->file_bytes = (d.file_end + 63) / 64 * 64;
+        p->pred_count = d.pred_end;
     }
-    undefined_close(&d);
-    free(start), free(d.slot), free(d.read_across), free(d.params);
+    free(d.address_taken);
     if (ok)
         return p;
     program_free(p);
@@ -574,6 +594,6 @@ void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide), free(p->names);
+    free(p->undefined), free(p->undefined_wide), free(p->names), free(p->callees), free(p->order), free(p->params);
     free(p);
 }

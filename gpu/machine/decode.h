@@ -15,13 +15,21 @@ struct decoder {
     const struct isa *isa;
     struct error *e;
     const struct ptx_module *m;
-    const struct ptx_function *f;
+    const struct ptx_function *f; /* the function at hand */
+    int function;                 /* its index */
+    struct callee *c;
     struct program *p;
-    size_t record_room, wide_room, constant_room, access_room;
+    bool *address_taken; /* (functions) somebody may hold its address */
+    bool indirect;       /* some call goes to an address */
+    size_t branch_rows;  /* of the tables of all indexed branches */
+    size_t undefined_room, record_room, wide_room, constant_room, access_room;
     uint32_t *slot;    /* (registers) offset in the file, or predicate number */
     bool *read_across; /* (registers) other lanes read it: never left undefined */
     size_t file_end;
-    uint8_t *params; /* the kernel's parameter block, as bytes */
+    uint32_t pred_end;
+    bool *looked_at; /* (registers) read for more than being stored again */
+    uint32_t *spill; /* (parameters) 1 + the byte of the frame where one whose address is taken is kept, or 0 */
+    size_t scratch;  /* byte of the .param frame where words for arguments in registers begin */
     /* the instruction at hand */
     const struct ptx_instruction *in;
     size_t index;
@@ -92,6 +100,35 @@ bool is_rare_integer(const struct decoder *d);
 bool decode_rare_integer(struct decoder *d);
 /* decode_hints.c: takes the modifiers and operands of membar and fence. */
 bool take_fence(struct decoder *d);
+extern const struct opcode opcodes_call[];
+/* decode.c: the instruction at hand; the parts of decoding a function. start[i]: first record of instruction i. */
+bool decode_one(struct decoder *d);
+void find_undefined(struct decoder *d);
+void link_records(struct decoder *d, const size_t *start);
+void count_executed(struct decoder *d);
+void gather_asides(struct decoder *d, size_t from);
+
+/* decode_function.c: the function is part of the program: decoded in its turn. */
+void reach(struct decoder *d, size_t function);
+void reach_taken(struct decoder *d);
+bool decode_body(struct decoder *d, int function); /* its records and its sites, behind those that are there */
+void find_recursion(struct decoder *d);
+
+/* decode.c */
+/* A register with the local address of a .local variable, or of a parameter whose address is taken, + displacement. */
+bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32_t *offset);
+
+uint32_t add_access(struct decoder *d, const struct access *x); /* decode_memory.c: its number */
+
+/* decode_call.c */
+bool own_param(const struct decoder *d, const struct ptx_operand *o); /* a .param variable of this function */
+int formal(const struct decoder *d, int variable); /* which parameter of this function it is, or -1 */
+/* ld.param, st.param in the .param frame of a function. */
+bool decode_param(struct decoder *d, const struct ptx_operand *o, const struct access *x, const uint32_t registers[]);
+void decode_prologue(struct decoder *d); /* parameters in registers, or whose address is taken */
+void decode_return(struct decoder *d);
+size_t call_scratch(const struct ptx_instruction *in); /* bytes of decoder.scratch that a call needs */
+
 /* With a census: the access is counted when it is executed. Goes ahead of the record of the access itself. */
 void count_access(struct decoder *d, uint32_t base, uint32_t access, int64_t shift);
 /* By the table of operations that are one lane operation. */

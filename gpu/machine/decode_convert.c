@@ -132,19 +132,21 @@ static bool decode_mov(struct decoder *d) {
     return true;
 }
 
-/* Address windows: shared ones are SHARED_WINDOW on, global and constant addresses are generic as they are. */
+/* Address windows: global and constant addresses are generic as they are, the others lie in a window each. */
 static bool decode_cvta(struct decoder *d) {
     const bool to = has(d, "to"), shared = has(d, "shared") || has(d, "shared::cta");
-    const bool plain = !shared && (has(d, "global") || has(d, "const"));
+    const bool local = !shared && has(d, "local"), plain = !shared && (has(d, "global") || has(d, "const"));
+    const bool param = !shared && (has(d, "param") || has(d, "param::entry"));
+    const uint64_t window = shared ? SHARED_WINDOW : local ? LOCAL_WINDOW : PARAM_WINDOW;
     uint32_t dst, a;
-    if (!shared && !plain)
+    if (!shared && !plain && !local && !param)
         return refuse(d, NULL);
     if (!has(d, "u64"))
         return refuse(d, NULL);
     if (!all_taken(d) || !operand_total(d, 2, 2) || !destination_number(d, 0, 64, &dst) || !source_number(d, 1, 64, &a))
         return false;
-    if (shared)
-        lane(d, to ? OP_sub_u64 : OP_add_u64, dst, a, constant(d, SHARED_WINDOW, true), 0, 0);
+    if (!plain)
+        lane(d, to ? OP_sub_u64 : OP_add_u64, dst, a, constant(d, window, true), 0, 0);
     else
         lane(d, OP_mov_b64, dst, a, 0, 0, 0);
     return true;

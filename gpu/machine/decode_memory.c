@@ -35,10 +35,10 @@ bool take_space(struct decoder *d, enum ptx_space *space) {
         *space = PTX_CONST;
     else if (has(d, "shared") || has(d, "shared::cta") || has(d, "shared::cluster"))
         *space = PTX_SHARED; /* a cluster of one block has no other shared memory */
-    else if (has(d, "param") || has(d, "param::entry"))
+    else if (has(d, "param") || has(d, "param::entry") || has(d, "param::func"))
         *space = PTX_PARAM;
     else if (has(d, "local"))
-        return refuse(d, "local memory is not run yet");
+        *space = PTX_LOCAL;
     return true;
 }
 
@@ -49,12 +49,19 @@ bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, u
     if (o->reg >= 0) {
         const enum ptx_type t = d->f->registers[o->reg].type;
         x->wide_address = type_bits(t) == 64;
-        if (type_bits(t) != 64 && !(type_bits(t) == 32 && x->space == PTX_SHARED))
+        if (type_bits(t) != 64 && !(type_bits(t) == 32 && (x->space == PTX_SHARED || x->space == PTX_LOCAL)))
             return refuse(d, "an address register of this width");
         *reg = d->slot[o->reg];
         return true;
     }
     uint64_t base = 0;
+    if (o->variable >= 0 &&
+        (d->m->variables[o->variable].space == PTX_LOCAL || (x->space == PTX_LOCAL && own_param(d, o)))) {
+        x->wide_address = true;
+        if (x->space != PTX_LOCAL)
+            return refuse(d, "a local variable in another state space");
+        return frame_address(d, o->variable, 0, reg);
+    }
     x->wide_address = x->space != PTX_SHARED;
     if (o->variable >= 0) {
         if (!variable_address(d, o->variable, &base))
@@ -119,19 +126,16 @@ static bool data_registers(struct decoder *d, const struct ptx_operand *o, struc
 
 static bool load_param(struct decoder *d, const struct ptx_operand *o, const struct access *x,
                        const uint32_t registers[4]) {
-    const bool own =
-        o->kind == PTX_OP_ADDRESS && o->reg < 0 && o->variable >= 0 && d->m->variables[o->variable].space == PTX_PARAM;
-    bool found = false;
-    for (size_t i = 0; own && i < d->f->param_count; ++i)
-        found |= d->f->params[i] == o->variable;
-    if (!found)
-        return refuse(d, "not a parameter of this entry");
+    if (o->kind != PTX_OP_ADDRESS)
+        return refuse(d, "an operand that is no address");
+    if (!d->f->entry || formal(d, o->variable) < 0)
+        return decode_param(d, o, x, registers);
     const int64_t at = (int64_t)d->m->variables[o->variable].offset + o->displacement;
     if (at < 0 || (uint64_t)at + x->bytes > d->f->param_bytes)
         return refuse(d, "past the parameters");
     for (unsigned i = 0; i < x->elements; ++i) {
         uint64_t v = 0;
-        memcpy(&v, d->params + at + i * x->element_bytes, x->element_bytes);
+        memcpy(&v, d->p->params + at + i * x->element_bytes, x->element_bytes);
         const unsigned unused = 64 - 8 * x->element_bytes;
         if (x->is_signed)
             v = (uint64_t)((int64_t)(v << unused) >> unused);
@@ -144,9 +148,23 @@ static bool load_param(struct decoder *d, const struct ptx_operand *o, const str
     return true;
 }
 
+/* No register of the operand is read for anything but a store. */
+static bool only_copied(const struct decoder *d, const struct ptx_operand *o) {
+    if (o->kind == PTX_OP_REGISTER)
+        return !d->looked_at[o->reg];
+    bool only = o->kind == PTX_OP_VECTOR || o->kind == PTX_OP_SINK;
+    for (size_t i = 0; i < o->element_count; ++i)
+        only &= only_copied(d, &o->elements[i]);
+    return only;
+}
+
 /* The handler with a fast path for this shape of access, or the general one. */
 static handler *choose(const struct decoder *d, const struct access *x) {
     enum memory_op op;
+    if (x->space == PTX_LOCAL)
+        return op_local;
+    if (x->space == PTX_PARAM)
+        return op_param;
     const bool words = x->element_bytes == 4 && x->register_bits == 32;
     if (x->store && x->space == PTX_GLOBAL && words && x->elements == 1)
         return memory_store_word;
@@ -206,10 +224,16 @@ static bool decode_access(struct decoder *d) {
     const struct ptx_operand *where = &d->in->operands[store ? 0 : 1];
     if (!data_registers(d, &d->in->operands[store ? 1 : 0], &x, registers))
         return false;
-    if (x.space == PTX_PARAM && !store)
-        return load_param(d, where, &x, registers);
-    if (x.space == PTX_PARAM || (x.space == PTX_CONST && store))
+    const bool spilled = x.space == PTX_PARAM && !store && !d->f->entry && where->kind == PTX_OP_ADDRESS &&
+                         formal(d, where->variable) >= 0 && d->spill[formal(d, where->variable)];
+    if (spilled)
+        x.space = PTX_LOCAL; /* others may have changed it there */
+    else if (x.space == PTX_PARAM && (where->kind != PTX_OP_ADDRESS || where->reg < 0))
+        return store ? decode_param(d, where, &x, registers) : load_param(d, where, &x, registers);
+    if ((x.space == PTX_PARAM && (store || !d->f->entry)) || (x.space == PTX_CONST && store))
         return refuse(d, NULL);
+    if (!store)
+        x.copies = only_copied(d, &d->in->operands[0]);
     if (!address(d, where, &x, &base, &shift))
         return false;
     const uint32_t list = wide(d, x.elements);

@@ -234,6 +234,9 @@ void undefined_open(struct decoder *d) {
     if (!f->register_count || !(all || d->p->follows_shuffles))
         return;
     bool *watched = all ? flow_undefined(f) : must_calloc(f->register_count, sizeof *watched);
+    for (size_t i = 0; i < f->param_count; ++i) /* parameters in registers come with a value */
+        if (d->m->variables[f->params[i]].reg >= 0)
+            watched[d->m->variables[f->params[i]].reg] = false;
     bool *unset = must_calloc(f->register_count, sizeof *unset);
     for (size_t i = 0; i < f->register_count; ++i)
         unset[i] = watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
@@ -261,18 +264,23 @@ void undefined_open(struct decoder *d) {
     memcpy(u->f.registers, f->registers, f->register_count * sizeof *f->registers);
     d->slot = must_realloc(d->slot, u->f.register_count, sizeof *d->slot);
     d->read_across = must_realloc(d->read_across, u->f.register_count, sizeof *d->read_across);
-    for (size_t i = 0; i < f->register_count; ++i) {
-        if (!watched[i])
-            continue;
-        const size_t s = (size_t)u->shadow[i];
-        u->f.registers[s] = f->registers[i];
-        d->read_across[s] = false;
-        if (f->registers[i].type == PTX_PRED) {
-            d->slot[s] = (uint32_t)d->p->pred_count++;
-        } else {
-            d->slot[s] = (uint32_t)d->file_end;
-            d->file_end += bits_of(d, (int)i) == 64 ? 256 : 128;
+    for (int narrow = 0; narrow < 2; ++narrow) { /* in the order that struct callee asks for */
+        for (size_t i = 0; i < f->register_count; ++i) {
+            const enum place kind = kind_of(d, (int)i);
+            if (!watched[i] || (kind != PLACE_64) != narrow)
+                continue;
+            const size_t s = (size_t)u->shadow[i];
+            u->f.registers[s] = f->registers[i];
+            d->read_across[s] = false;
+            if (kind == PLACE_PRED) {
+                d->slot[s] = d->pred_end++;
+            } else {
+                d->slot[s] = (uint32_t)d->file_end;
+                d->file_end += kind == PLACE_64 ? 256 : 128;
+            }
         }
+        if (!narrow)
+            d->c->window_shadow = (uint32_t)d->file_end;
     }
     d->guard = 0;
     for (size_t i = 0; i < f->register_count; ++i)
@@ -354,7 +362,7 @@ static void any(struct decoder *d) {
             size_t next = 0;
             if (!is_result(in, o))
                 continue;
-            /* A result that is a source as well has its new bits only when the others have had its old ones. */
+            /* A result that is a source as well: its new bits say the same to the results after it. */
             for (int reg; (reg = register_of(&in->operands[o], &next)) >= 0;)
                 if (is_watched(d, reg))
                     helper(d, op_undefined_any, place_of(d, reg), kind_of(d, reg), count, 0, all_bits(d, reg))->wide =

@@ -5,7 +5,8 @@
  * compilers put the place where paths join behind the paths; groups that meet become one. A record that needs certain
  * lanes (a barrier, ldmatrix, mma, a .sync operation) makes its group wait until they have come or have exited, as
  * hardware does; only when all groups wait and none can go on does the lowest go without the others, and the handler
- * makes an event of it. A group that spins gives way at the end of its slice, to other groups and other warps. Other
+ * makes an event of it. Lanes in a function are one group with others there only when they came by the same calls
+ * (struct frame), and what is called comes before what follows the call. A group that spins gives way at the end of its slice, to other groups and other warps. Other
  * schedules (schedule.h) run the highest group first, or any, and give way anywhere.
  * Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
 #include "schedule.h"
@@ -15,6 +16,7 @@
 void warp_start(struct warp *w, uint32_t lanes) {
     w->existing = w->live = w->mask = lanes;
     w->pc = 0;
+    frames_start(w, lanes);
     w->other_count = 0;
     w->pinned = w->forced = false;
     w->syncs = 0;
@@ -57,16 +59,16 @@ static uint32_t missing(const struct warp *w, const struct record *r, uint32_t m
 /* ---- groups ---- */
 
 /* The lanes at pc join whatever group is there. */
-static void add_group(struct warp *w, uint32_t pc, uint32_t mask, uint32_t missed) {
+static void add_group(struct warp *w, struct frame *f, uint32_t pc, uint32_t mask, uint32_t missed) {
     for (unsigned i = 0; i < w->other_count; ++i)
-        if (w->others[i].pc == pc) {
+        if (w->others[i].pc == pc && w->others[i].frame == f) {
             w->others[i].mask |= mask;
             w->others[i].missed &= ~mask;
             w->others[i].waiting = false; /* perhaps it is complete now */
             return;
         }
-    w->others[w->other_count++] =
-        (struct group){.pc = pc, .mask = mask, .waiting = missed, .missed = missed, .since = w->block->steps};
+    w->others[w->other_count++] = (struct group){
+        .pc = pc, .mask = mask, .frame = f, .waiting = missed, .missed = missed, .since = w->block->steps};
 }
 
 /* Lanes that an ldmatrix or mma waited for and that exited instead make an event; at a barrier and for a .sync
@@ -77,8 +79,13 @@ static void run_group(struct warp *w, unsigned i) {
     w->others[i] = w->others[--w->other_count];
     w->pc = g.pc;
     w->mask = g.mask;
+    w->frame = g.frame;
     if (g.missed & ~w->live && r->gather == GATHER_LIVE && r->control != CONTROL_BARRIER)
         event_diverged(w, r, g.mask);
+}
+
+static bool is_before(const struct group *a, const struct group *b) {
+    return frame_order(a->frame, a->pc, b->frame, b->pc) < 0;
 }
 
 static unsigned pick_any(const struct warp *w) {
@@ -105,7 +112,7 @@ static unsigned pick(const struct warp *w, bool oldest) {
         if (g->waiting)
             continue;
         if (best == UINT32_MAX ||
-            (oldest ? g->since < w->others[best].since : (g->pc ^ turn) < (w->others[best].pc ^ turn)))
+            (oldest ? g->since < w->others[best].since : is_before(g, &w->others[best]) != (turn != 0)))
             best = i;
     }
     return best;
@@ -117,7 +124,7 @@ static void merge_groups(struct warp *w) {
         for (unsigned k = i + 1; k < w->other_count;) {
             struct group *a = &w->others[i];
             const struct group *b = &w->others[k];
-            if (a->pc != b->pc) {
+            if (a->pc != b->pc || a->frame != b->frame) {
                 ++k;
                 continue;
             }
@@ -176,7 +183,7 @@ static bool choose(struct warp *w, bool turn) {
     const bool stay = w->pinned && w->mask && !turn;
     if (stay) { /* but take along whoever waits here */
         for (unsigned i = 0; i < w->other_count; ++i)
-            if (w->others[i].pc == w->pc) {
+            if (w->others[i].pc == w->pc && w->others[i].frame == w->frame) {
                 w->mask |= w->others[i].mask;
                 w->others[i] = w->others[--w->other_count];
                 break;
@@ -185,7 +192,7 @@ static bool choose(struct warp *w, bool turn) {
     }
     w->pinned = turn;
     if (w->mask)
-        add_group(w, w->pc, w->mask, 0);
+        add_group(w, w->frame, w->pc, w->mask, 0);
     w->mask = 0;
     if (!w->other_count) {
         w->state = WARP_DONE;
@@ -201,7 +208,7 @@ static bool choose(struct warp *w, bool turn) {
         w->forced = true;
         next = 0;
         for (unsigned i = 1; i < w->other_count; ++i)
-            next = w->others[i].pc < w->others[next].pc ? i : next;
+            next = is_before(&w->others[i], &w->others[next]) ? i : next;
     }
     run_group(w, next);
     return true;
@@ -215,7 +222,7 @@ static bool must_wait(struct warp *w, const struct record *r) {
         w->forced = false;
         return false;
     }
-    add_group(w, w->pc, w->mask, missing(w, r, w->mask));
+    add_group(w, w->frame, w->pc, w->mask, missing(w, r, w->mask));
     w->mask = 0;
     w->pinned = false;
     return true;
@@ -235,22 +242,25 @@ static void branch(struct warp *w, const struct record *r) {
     if (is_exit(&records[r->dst])) { /* an early return: those lanes are gone at once, nobody waits for them */
         w->block->steps += records[r->dst].weight;
         watch_exit(w, &records[r->dst], taken);
+        frames_exit(w->frame, taken, w->block);
         w->live &= ~taken;
         w->mask = rest;
     } else if (is_exit(&records[next])) {
         w->block->steps += records[next].weight;
         watch_exit(w, &records[next], rest);
+        frames_exit(w->frame, rest, w->block);
         w->live &= ~rest;
         w->mask = taken;
         w->pc = r->dst;
     } else {
-        add_group(w, r->dst, taken, 0);
+        add_group(w, w->frame, r->dst, taken, 0);
         w->mask = rest;
     }
 }
 
 static void leave(struct warp *w, const struct record *r, uint32_t lanes) {
     watch_exit(w, r, lanes);
+    frames_exit(w->frame, lanes, w->block);
     w->live &= ~lanes;
     w->mask &= ~lanes;
     if (w->mask)
@@ -309,7 +319,7 @@ static bool run_apart(struct warp *w, uint32_t end) {
     struct block *b = w->block;
     const struct program *p = b->machine->program;
     for (unsigned i = 0; i < w->other_count; ++i)
-        if (w->others[i].pc > w->pc && w->others[i].pc < end)
+        if (w->others[i].pc > w->pc && w->others[i].pc < end && w->others[i].frame == w->frame)
             end = w->others[i].pc;
     for (; w->pc < end; ++w->pc) {
         const struct record *r = &p->records[w->pc];
@@ -323,10 +333,56 @@ static bool run_apart(struct warp *w, uint32_t end) {
     return true;
 }
 
-static void stop(struct warp *w, const struct record *r, enum event_kind kind) {
-    const struct event v = {.kind = kind, .buffer = -1, .plane = -1, .other_plane = -1};
-    event_at(w, r, (unsigned)__builtin_ctz(w->mask), v);
+void stop_block(struct warp *w, const struct record *r, unsigned lane, struct event v) {
+    event_at(w, r, lane, v);
     w->block->stopped = w->block->ends_grid = true;
+}
+
+static void stop(struct warp *w, const struct record *r, enum event_kind kind, uint32_t lanes) {
+    const struct event v = {.kind = kind, .buffer = -1, .plane = -1, .other_plane = -1};
+    stop_block(w, r, (unsigned)__builtin_ctz(lanes), v);
+}
+
+/* brx.idx: each lane goes to the row of the table that its index names. PTX ISA 9.7.12.4 leaves an index past the table
+ * open: here it stops the block. */
+static void branch_indexed(struct warp *w, const struct record *r) {
+    uint32_t left = guarded(w, r);
+    const uint32_t rest = w->mask & ~left;
+    if (!left) {
+        ++w->pc;
+        return;
+    }
+    for (uint32_t lanes = left; lanes; lanes &= lanes - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(lanes);
+        if (reg32(w, r->a)[lane] < r->b)
+            continue;
+        const struct event v = {.kind = EVENT_BAD_TARGET,
+                                .buffer = -1,
+                                .plane = -1,
+                                .other_plane = -1,
+                                .offset = reg32(w, r->a)[lane],
+                                .bytes = 4};
+        stop_block(w, r, lane, v);
+        return;
+    }
+    const uint32_t next = w->pc + 1;
+    w->mask = 0;
+    if (rest)
+        add_group(w, w->frame, next, rest, 0);
+    while (left) {
+        const uint32_t index = reg32(w, r->a)[__builtin_ctz(left)];
+        uint32_t same = 0;
+        for (uint32_t lanes = left; lanes; lanes &= lanes - 1)
+            if (reg32(w, r->a)[__builtin_ctz(lanes)] == index)
+                same |= lanes & -lanes;
+        left &= ~same;
+        if (!left && !w->other_count) { /* all together */
+            w->pc = w->wide[r->wide + index];
+            w->mask = same;
+        } else {
+            add_group(w, w->frame, w->wide[r->wide + index], same, 0);
+        }
+    }
 }
 
 /* A branch: the place where loops are bounded and turns are taken. False: the warp stops here for now. */
@@ -336,13 +392,58 @@ static bool take_branch(struct warp *w, const struct record *r) {
         b->stopped = true; /* this block's results are not wanted any more */
         return false;
     }
-    branch(w, r);
+    if (r->control == CONTROL_BRANCH)
+        branch(w, r);
+    else
+        branch_indexed(w, r);
+    if (b->stopped)
+        return false;
     if (b->steps < w->slice)
         return true;
     w->slice = b->steps + slice_of(b);
     if (w->other_count)
         choose(w, true);
     return false;
+}
+
+/* Lanes that call go to the first records of their functions; the others go on. False: the block is stopped. */
+static bool take_call(struct warp *w, const struct record *r) {
+    uint32_t left = guarded(w, r), went = left;
+    const uint32_t rest = w->mask & ~left;
+    const struct callee *callees = w->block->machine->program->callees;
+    if (!left) {
+        ++w->pc;
+        return true;
+    }
+    struct frame *caller = w->frame, *f = call_enter(w, r, left, &went);
+    if (rest)
+        add_group(w, caller, w->pc + 1, rest, 0);
+    while (f && went != left) {
+        add_group(w, f, callees[f->function].first, went, 0);
+        left &= ~went;
+        f = call_enter(w, r, left, &went);
+    }
+    if (!f)
+        return false;
+    w->frame = f;
+    w->pc = callees[f->function].first;
+    w->mask = went;
+    return true;
+}
+
+static void take_return(struct warp *w, const struct record *r) {
+    const uint32_t mask = guarded(w, r), rest = w->mask & ~mask;
+    if (!mask) {
+        ++w->pc;
+        return;
+    }
+    uint32_t back;
+    struct frame *f = w->frame, *caller = call_leave(w, mask, &back);
+    if (rest)
+        add_group(w, f, w->pc + 1, rest, 0);
+    w->frame = caller;
+    w->pc = back;
+    w->mask = mask;
 }
 
 /* Where the run that the warp is in ends, or before it the instruction at which its slice is over. */
@@ -382,11 +483,12 @@ void warp_run(struct warp *w) {
         }
         b->steps += r->weight;
         if (b->steps > m->budget) {
-            stop(w, r, EVENT_STEP_BUDGET);
+            stop(w, r, EVENT_STEP_BUDGET, w->mask);
             return;
         }
         switch (r->control) {
         case CONTROL_BRANCH:
+        case CONTROL_INDEXED:
             if (!take_branch(w, r))
                 return;
             break;
@@ -394,11 +496,23 @@ void warp_run(struct warp *w) {
             leave(w, r, guarded(w, r));
             break;
         case CONTROL_TRAP:
-            if (guarded(w, r)) {
-                stop(w, r, EVENT_TRAP);
+        case CONTROL_ASSERT: {
+            const uint32_t mask = guarded(w, r);
+            if (mask) {
+                if (r->control == CONTROL_ASSERT)
+                    print_assertion(w, r, (unsigned)__builtin_ctz(mask));
+                stop(w, r, r->control == CONTROL_ASSERT ? EVENT_ASSERT : EVENT_TRAP, mask);
                 return;
             }
             ++w->pc;
+            break;
+        }
+        case CONTROL_CALL:
+            if (!take_call(w, r))
+                return;
+            break;
+        case CONTROL_RETURN:
+            take_return(w, r);
             break;
         default: {
             const uint32_t mask = guarded(w, r);

@@ -10,17 +10,26 @@ static bool is(const struct ptx_instruction *in, const char *opcode) {
 static bool ends_thread(const struct ptx_instruction *in) {
     return is(in, "ret") || is(in, "exit") || is(in, "trap");
 }
-static size_t branch_target(const struct ptx_instruction *in) {
-    if (is(in, "bra") && in->operand_count == 1 && in->operands[0].kind == PTX_OP_LABEL)
-        return in->operands[0].target;
-    return SIZE_MAX;
+/* The labels that a branch may go to, as operands; *count = 0 for anything else. */
+static const struct ptx_operand *branch_targets(const struct ptx_instruction *in, size_t *count) {
+    *count = 0;
+    if (is(in, "bra") && in->operand_count == 1 && in->operands[0].kind == PTX_OP_LABEL) {
+        *count = 1;
+        return &in->operands[0];
+    }
+    if (is(in, "brx") && in->operand_count == 2 && in->operands[1].kind == PTX_OP_NAME) {
+        *count = in->operands[1].element_count;
+        return in->operands[1].elements;
+    }
+    return NULL;
 }
 
 struct graph { /* basic blocks; the node `count` is the end of the function */
     size_t count;
-    size_t *first;     /* (count + 1) instruction a block starts with */
-    size_t *block;     /* (instructions + 1) block of an instruction */
-    size_t (*next)[2]; /* (count) successors, SIZE_MAX: none */
+    size_t *first; /* (count + 1) instruction a block starts with */
+    size_t *block; /* (instructions + 1) block of an instruction */
+    size_t *next;  /* successors of all blocks */
+    size_t *start; /* (count + 1) of block b they are next[start[b]] .. next[start[b + 1] - 1] */
 };
 
 bool *flow_leaders(const struct ptx_function *f) {
@@ -28,10 +37,12 @@ bool *flow_leaders(const struct ptx_function *f) {
     leaders[0] = true;
     for (size_t i = 0; i < f->instruction_count; ++i) {
         const struct ptx_instruction *in = &f->instructions[i];
-        const size_t target = branch_target(in);
-        if (target != SIZE_MAX)
-            leaders[target] = true;
-        if (target != SIZE_MAX || ends_thread(in))
+        size_t count;
+        const struct ptx_operand *targets = branch_targets(in, &count);
+        for (size_t k = 0; k < count; ++k)
+            if (targets[k].kind == PTX_OP_LABEL)
+                leaders[targets[k].target] = true;
+        if (count || ends_thread(in))
             leaders[i + 1] = true;
     }
     return leaders;
@@ -47,19 +58,29 @@ static struct graph open_graph(const struct ptx_function *f, const bool *leaders
     }
     g.block[n] = g.count;
     g.first[g.count] = n;
-    g.next = must_calloc(g.count, sizeof *g.next);
-    for (size_t b = 0; b < g.count; ++b) {
-        const struct ptx_instruction *last = &f->instructions[g.first[b + 1] - 1];
-        const size_t target = branch_target(last);
-        const bool always = last->guard < 0;
-        size_t count = 0;
-        g.next[b][0] = g.next[b][1] = SIZE_MAX;
-        if (target != SIZE_MAX)
-            g.next[b][count++] = g.block[target];
-        else if (ends_thread(last))
-            g.next[b][count++] = g.count;
-        if (!count || !always)
-            g.next[b][count] = b + 1;
+    g.start = must_calloc(g.count + 1, sizeof *g.start);
+    for (int pass = 0; pass < 2; ++pass) { /* how many, then which */
+        size_t edges = 0;
+        for (size_t b = 0; b < g.count; ++b) {
+            const struct ptx_instruction *last = &f->instructions[g.first[b + 1] - 1];
+            size_t count;
+            const struct ptx_operand *targets = branch_targets(last, &count);
+            g.start[b] = edges;
+            for (size_t k = 0; k < count; ++k, ++edges)
+                if (pass)
+                    g.next[edges] = targets[k].kind == PTX_OP_LABEL ? g.block[targets[k].target] : g.count;
+            if (!count && ends_thread(last) && pass)
+                g.next[edges] = g.count;
+            edges += !count && ends_thread(last);
+            if ((!count && !ends_thread(last)) || last->guard >= 0) {
+                if (pass)
+                    g.next[edges] = b + 1;
+                ++edges;
+            }
+        }
+        g.start[g.count] = edges;
+        if (!pass)
+            g.next = must_calloc(edges, sizeof *g.next);
     }
     return g;
 }
@@ -68,10 +89,14 @@ static void close_graph(struct graph *g) {
     free(g->first);
     free(g->block);
     free(g->next);
+    free(g->start);
 }
 
 bool flow_writes(const struct ptx_instruction *in, size_t operand) {
-    static const char *const none[] = {"st", "red", "bra", "bar", "barrier", "call", "cp", "stmatrix", "nanosleep"};
+    static const char *const none[] = {"st", "red",      "bra",       "brx",         "bar",
+                                       "cp", "stmatrix", "nanosleep", "stackrestore", "barrier"};
+    if (is(in, "call")) /* its results, when a target follows them */
+        return operand == 0 && in->operand_count > 1 && in->operands[0].kind == PTX_OP_LIST;
     if (operand == 0 && (is(in, "bar") || is(in, "barrier")))
         for (size_t i = 0; i < in->part_count; ++i)
             if (!strcmp(in->parts[i], "red"))
@@ -142,9 +167,8 @@ bool *flow_undefined(const struct ptx_function *f) {
         for (size_t b = g.count; b-- > 0;)
             for (size_t k = 0; k < words; ++k) {
                 uint64_t live = 0;
-                for (int n = 0; n < 2; ++n)
-                    if (g.next[b][n] != SIZE_MAX)
-                        live |= sets[g.next[b][n]].live[k];
+                for (size_t n = g.start[b]; n < g.start[b + 1]; ++n)
+                    live |= sets[g.next[n]].live[k];
                 live = sets[b].reads[k] | (live & ~sets[b].writes[k]);
                 changed |= live != sets[b].live[k];
                 sets[b].live[k] = live;

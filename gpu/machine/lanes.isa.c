@@ -184,7 +184,7 @@ static inline uint32_t extend_from(uint32_t x, uint32_t at, int whole, int is_si
     return (x & ~above) | (negative ? above : 0);
 }
 /* Place of the n-th set bit of x from bit `base` on, upward for positive n, downward for negative; n = 0: base itself,
- * if it is set. All ones: there is none. */
+ * if it is set. All ones: there is none, as for every base outside 0 .. 31 (measured on an H200). */
 static inline uint32_t nth_set(uint32_t x, int32_t base, int32_t n) {
     const int up = n > 0 ? 1 : -1;
     uint32_t left = n > 0 ? (uint32_t)n : 0 - (uint32_t)n;

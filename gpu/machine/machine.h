@@ -33,7 +33,17 @@ enum gather { /* a member mask's register is at record.a, record.b, or the first
 };
 /* record.imm of a barrier. */
 enum { BARRIER_ARRIVE = 1, BARRIER_ALIGNED = 2, BARRIER_POPC = 4, BARRIER_AND = 8, BARRIER_OR = 16, BARRIER_RED = 28 };
-enum control { CONTROL_NONE, CONTROL_BRANCH, CONTROL_EXIT, CONTROL_BARRIER, CONTROL_TRAP };
+enum control {
+    CONTROL_NONE,
+    CONTROL_BRANCH,
+    CONTROL_EXIT,
+    CONTROL_BARRIER,
+    CONTROL_TRAP,
+    CONTROL_INDEXED, /* brx.idx */
+    CONTROL_CALL,
+    CONTROL_RETURN, /* from a function: ret of an entry is an exit */
+    CONTROL_ASSERT, /* __assertfail */
+};
 
 #define GUARD_NEGATED 0x80000000u
 
@@ -41,10 +51,11 @@ struct record {
     handler *run;
     int64_t imm;
     uint32_t dst, a, b, c; /* byte offsets into the register file, or predicate numbers. Memory: c = access number.
-                            * Branch: dst = target record */
+                            * Branch: dst = target record. brx.idx: a = index, b = number of targets, wide = their records.
+                            * Call, return: call.c */
     uint32_t guard;        /* predicate number (| GUARD_NEGATED); 0: always */
     uint32_t wide;         /* first of the offsets in program.wide that do not fit above */
-    uint32_t site;         /* instruction of the entry */
+    uint32_t site;         /* instruction of the program: its trace site */
     uint8_t blend, control;
     uint8_t gather; /* which lanes must be together here: enum gather */
     uint8_t weight; /* 1 for the first record of an instruction, 0 for its helpers: what counts as a warp instruction */
@@ -87,10 +98,11 @@ struct constant {
 enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
 
 struct access {           /* one load, store or ldmatrix of the entry */
-    enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED; generic: PTX_REG */
+    enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM; generic: PTX_REG */
     bool store, is_signed;
     bool wide_address;   /* the address register has 64 bits */
     bool wide_registers; /* the data registers have 64 bits */
+    bool copies;         /* a load whose value is only ever stored again: it need not be initialised */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
@@ -105,9 +117,26 @@ struct access {           /* one load, store or ldmatrix of the entry */
     bool valued;      /* a store of the registers at record.wide, one for each element */
 };
 
+struct callee { /* a function of the module that the program may reach, or the entry */
+    const struct ptx_function *f; /* NULL: it is not reached, or has no body */
+    uint32_t first;               /* record */
+    uint32_t site;                /* of its first instruction */
+    uint32_t words; /* register file: word 0 of its .param frame; those of an entry's own parameters do not exist */
+    /* register file: registers of up to 32 bits and .param words, wider registers, shadows of up to 32 bits, the end */
+    uint32_t window, window_wide, window_shadow, window_end;
+    uint32_t preds, preds_end;    /* its predicates */
+    uint32_t undefined, undefined_end; /* rows of program.undefined */
+    uint32_t local_start, local_bytes, local_alignment; /* of an activation: its first variable, bytes from there on */
+    bool recursive;                        /* may be called while it is active */
+};
+
 struct program {
     const struct ptx_module *module;
     const struct ptx_function *entry;
+    struct callee *callees; /* (module->function_count) by the function's index */
+    uint32_t *order;        /* (order_count) functions in the order of their sites; the entry is the first */
+    size_t order_count, site_count;
+    uint8_t *params; /* (entry->param_bytes) the kernel's parameter block */
     struct record *records;
     size_t record_count;
     uint32_t
@@ -134,6 +163,11 @@ struct program {
 #define BUFFER_SHIFT  40
 #define BUFFER_HALF   ((uint64_t)1 << (BUFFER_SHIFT - 1))
 #define SHARED_WINDOW ((uint64_t)1 << 62) /* generic address of shared byte 0 */
+#define LOCAL_WINDOW  ((uint64_t)5 << 60) /* of a thread's local byte 0 */
+#define PARAM_WINDOW  ((uint64_t)6 << 60) /* of the first byte of the kernel's parameters */
+#define CODE_WINDOW   ((uint64_t)7 << 60) /* address of function 0; CODE_BYTES to the next */
+#define WINDOW_BYTES  ((uint64_t)1 << 32)
+enum { CODE_BYTES = 16, MOST_REGIONS = 1 << 21 /* those end below SHARED_WINDOW */ };
 
 /* Who came by one word of a writable region: hazard_global.c. */
 struct traffic {
@@ -245,9 +279,22 @@ struct event_table {
 
 enum warp_state { WARP_READY, WARP_WAITING, WARP_DONE };
 
+/* A function in execution. Lanes that came to it by the same calls share one frame, and only those of one frame ever
+ * become one group. The entry's frame is warp.root. Functions keep their registers in a part of the register file of
+ * their own, so a call saves nothing, unless the function may be active already. */
+struct frame {
+    struct frame *caller;                  /* NULL: the entry's */
+    struct frame *child, *next, *previous; /* calls from here that are active, as a list */
+    uint32_t function, back;               /* back: record to return to; the call is the one before */
+    uint32_t depth, lanes;                 /* lanes: in it, or in what it called */
+    uint32_t base[LANES], end[LANES];      /* local memory of each of them: its first byte, the first one past it */
+    uint8_t *saved; /* registers, .param words and predicates of the activation further out, by lane; or NULL */
+};
+
 /* Lanes of a warp that are at one place. Groups are disjoint, so there are never more of them than lanes. */
 struct group {
     uint32_t pc, mask;
+    struct frame *frame;
     bool waiting;    /* before a record that needs lanes which are elsewhere */
     uint32_t missed; /* lanes that it waits for, or waited for when it began to */
     uint64_t since;  /* steps of the block when it last ran */
@@ -262,11 +309,16 @@ struct warp {
     uint32_t existing; /* lanes that it began with */
     uint32_t live;     /* lanes that have not exited */
     uint32_t pc, mask; /* the group that runs */
+    struct frame *frame;
     struct group others[LANES];
     unsigned other_count; /* 0: all live lanes are together */
     bool pinned;          /* the group that runs goes on, though another one is at a lower place */
     bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
     uint64_t slice;       /* steps of the block at which the next turn is due */
+    struct frame root;      /* of the entry */
+    uint8_t *local;         /* (local_room * LANES) word a / 4 of lane l is the 32-bit word a / 4 * LANES + l */
+    uint8_t *local_written; /* the same for what has been stored: 0xff or 0; NULL when that is not watched */
+    uint32_t local_room;
     enum warp_state state;
     unsigned barrier;       /* waited for */
     uint32_t barrier_lanes; /* lanes that wait for it, and get its result */
@@ -305,6 +357,9 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct hazards *hazards;   /* NULL: not watched */
     struct valid *valid;       /* NULL: not watched */
     struct async *async;       /* NULL: the program copies nothing */
+    struct frame **spare;      /* (functions) frames to be used again, by function */
+    size_t frame_bytes, spare_bytes; /* of the frames in use, and of the spare ones */
+    struct prints *prints;     /* print.c */
     bool stopped;              /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
     bool ends_grid;            /* a trap or the budget */
 };
@@ -328,6 +383,11 @@ struct program *decode_following(const struct launch *l, const struct isa *isa, 
 void program_free(struct program *p);
 /* Address of a .global, .const (generic) or .shared variable (in its space) of the module. False in other spaces. */
 bool module_address(const struct launch *l, int variable, uint64_t *address);
+
+/* Address of a function of the module. */
+static inline uint64_t function_address(int function) {
+    return CODE_WINDOW + (uint64_t)function * CODE_BYTES;
+}
 
 /* flow.c: leaders[i]: a basic block starts at instruction i. (instruction_count + 1); the caller frees it. */
 bool *flow_leaders(const struct ptx_function *f);
@@ -427,6 +487,50 @@ void event_diverged(struct warp *w, const struct record *r, uint32_t lanes);
 /* The same when live lanes of `wanted` are not in the mask that executes. */
 void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted);
 
+/* call.c: frames. Limits; going past one is EVENT_STACK. */
+enum { MOST_DEPTH = 1024, MOST_LOCAL = 512 << 10, FRAME_GAP = 64 /* bytes between frames that are nobody's */ };
+enum { MOST_FRAME = 64 << 10 }; /* .param bytes of a function: its own and those of its calls */
+#define MOST_STACK_BYTES ((size_t)256 << 20) /* of a block: local memory, and as much for frames */
+/* Local memory that a thread may have, of a block of so many warps: MOST_LOCAL, but for large blocks. */
+static inline uint32_t local_limit(uint32_t warps) {
+    const size_t share = MOST_STACK_BYTES / LANES / warps;
+    return share < MOST_LOCAL ? (uint32_t)share : MOST_LOCAL;
+}
+bool frames_open(struct block *b, struct error *e);
+void frames_close(struct block *b);
+void frames_start(struct warp *w, uint32_t lanes); /* the entry's frame alone, for these lanes */
+void frames_exit(struct frame *f, uint32_t lanes, struct block *b); /* these lanes are gone from it and its callers */
+/* Where a group is among others of its warp: < 0: a comes before b in the program's order of execution, as far as it
+ * has one: calls count where they stand, and what is called comes before what follows. */
+int frame_order(const struct frame *a, uint32_t pc_a, const struct frame *b, uint32_t pc_b);
+/* The lanes of mask do call r. *target: the function of the first of them, *went: those that go there; their frame, or
+ * NULL after an event that stops the block. */
+struct frame *call_enter(struct warp *w, const struct record *r, uint32_t mask, uint32_t *went);
+/* The lanes of mask return from w->frame: results are handed over. The caller's frame; *back: the record to go on at. */
+struct frame *call_leave(struct warp *w, uint32_t mask, uint32_t *back);
+/* Makes an event that ends the block and the grid. */
+void stop_block(struct warp *w, const struct record *r, unsigned lane, struct event v);
+
+/* local.c: lanes' accesses at addresses within their local memory. */
+void local_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]);
+bool local_room(struct warp *w, uint32_t bytes);
+/* Bytes from .. to - 1 of the lanes of mask are as at the start: 0xff, never written. */
+void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], const uint32_t to[LANES]);
+/* Host copy of local bytes of one lane; false when some are out of its frames. */
+bool local_read(const struct warp *w, unsigned lane, uint64_t at, uint8_t *out, size_t bytes);
+handler op_local, op_local_address, op_local_spill, op_alloca, op_stacksave, op_stackrestore, op_isspacep, op_param;
+/* memory.c: copies bytes at a generic address as lane `lane` sees it. False, without an event: they are nobody's. The
+ * record's access is one of single bytes. */
+bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_t address, uint8_t *out, size_t bytes);
+
+/* print.c */
+handler op_printf;
+void print_assertion(struct warp *w, const struct record *r, unsigned lane); /* the text of a failed assertion */
+bool prints_open(struct block *b);
+void prints_close(struct block *b);
+void prints_clear(struct block *b);
+/* The first TRACE_PRINTS of all blocks in order, and the assertion of the lowest block. Takes them over. */
+void prints_merge(struct trace *t, struct block *blocks, int count);
 /* The range that holds this shared address, or NULL (memory.c). */
 const struct range *range_at(const struct machine *m, int64_t address);
 /* The bits of this launch may depend on an order: enum order_reason. */

@@ -332,8 +332,106 @@ static void load_lane(struct warp *w, const struct record *r, const struct acces
     }
 }
 
+/* The kernel's parameters through an address: addr in the .param space. They are read only. */
+static void param_access(struct warp *w, const struct record *r, const struct access *x, uint32_t mask,
+                         const uint64_t addr[LANES]) {
+    const struct program *p = w->block->machine->program;
+    const uint64_t size = p->entry->param_bytes;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        struct event v = {.space = SPACE_PARAM,
+                          .store = x->store,
+                          .buffer = -1,
+                          .plane = -1,
+                          .other_plane = -1,
+                          .offset = (int64_t)addr[lane],
+                          .bytes = x->bytes};
+        struct spot spot = {0};
+        if (addr[lane] > size || size - addr[lane] < x->bytes) {
+            v.kind = EVENT_OUT_OF_BOUNDS;
+            v.offset = first_outside((int64_t)addr[lane], 0, (int64_t)size);
+        } else if (addr[lane] & (x->bytes - 1u)) {
+            v.kind = EVENT_MISALIGNED;
+        } else if (x->store) {
+            v.kind = EVENT_READ_ONLY;
+        } else {
+            spot.host = p->params + addr[lane];
+        }
+        if (!spot.host)
+            event_at(w, r, lane, v);
+        if (!x->store)
+            load_lane(w, r, x, lane, &spot);
+    }
+}
+
+/* Lanes whose generic address is in the window; at: addresses within it. */
+static uint32_t in_window(uint32_t mask, uint64_t window, const uint64_t addr[LANES], uint64_t at[LANES]) {
+    uint32_t inside = 0;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        at[lane] = addr[lane] - window;
+        if (at[lane] < WINDOW_BYTES)
+            inside |= left & -left;
+    }
+    return inside;
+}
+
+/* ld.param [register]: a = address, c = access, wide = data registers. */
+void op_param(struct warp *w, const struct record *r, uint32_t mask) {
+    const struct access *x = &w->block->machine->program->accesses[r->c];
+    uint64_t addr[LANES];
+    for (int i = 0; i < LANES; ++i)
+        addr[i] = reg64(w, r->a)[i] + (uint64_t)r->imm;
+    param_access(w, r, x, mask, addr);
+}
+
+bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_t address, uint8_t *out,
+                  size_t bytes) {
+    const struct block *b = w->block;
+    struct machine *m = b->machine;
+    if (address - LOCAL_WINDOW < WINDOW_BYTES)
+        return local_read(w, lane, address - LOCAL_WINDOW, out, bytes);
+    if (address - SHARED_WINDOW < WINDOW_BYTES) {
+        const uint64_t at = address - SHARED_WINDOW;
+        if (at > m->shared_bytes || m->shared_bytes - at < bytes)
+            return false;
+        memcpy(out, b->shared + at, bytes);
+        return true;
+    }
+    const uint64_t index = (address + BUFFER_HALF) >> BUFFER_SHIFT;
+    if (index < 1 || index > m->region_count)
+        return false;
+    struct region *g = &m->regions[index - 1];
+    const uint64_t at = address - g->base;
+    if (at > g->bytes || g->bytes - at < bytes)
+        return false;
+    for (size_t i = 0; i < bytes; ++i) { /* other blocks may be writing here */
+        atomic_flag *lock = g->traffic ? lock_of(m, g, at + i) : NULL;
+        if (lock) {
+            take(lock);
+            hazard_global(w, r, lane, g, at + i, 1, NULL);
+        }
+        out[i] = g->data[at + i];
+        if (lock)
+            atomic_flag_clear_explicit(lock, memory_order_release);
+    }
+    return true;
+}
+
 void memory_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
+    if (x->space == PTX_REG) { /* generic: each lane its own space */
+        uint64_t at[LANES] = {0};
+        const uint32_t local = in_window(mask, LOCAL_WINDOW, addr, at);
+        if (local)
+            local_access(w, r, local, at);
+        const uint32_t param = in_window(mask & ~local, PARAM_WINDOW, addr, at);
+        if (param)
+            param_access(w, r, x, param, at);
+        mask &= ~(local | param);
+        if (!mask)
+            return;
+    }
     struct spot spots[LANES];
     find_spots(w, r, mask, addr, spots);
     const struct lane_order order = x->store ? lane_order(w->block) : (struct lane_order){0};

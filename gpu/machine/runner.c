@@ -55,11 +55,12 @@ static bool fill_variable(const struct launch *l, const struct ptx_variable *v, 
     for (size_t i = 0; i < v->relocation_count; ++i) {
         const struct ptx_relocation *r = &v->relocations[i];
         uint64_t address = 0;
-        if (r->variable < 0 || !module_address(l, r->variable, &address))
-            return fail(e,
-                        "%.600s: the initial value of %.200s is an address that the machine has none for (a function?)",
+        if (r->function >= 0)
+            address = function_address(r->function);
+        else if (!module_address(l, r->variable, &address))
+            return fail(e, "%.600s: the initial value of %.200s is an address that the machine has none for",
                         l->module->path, v->name);
-        if (r->generic && l->module->variables[r->variable].space == PTX_SHARED)
+        if (r->generic && r->variable >= 0 && l->module->variables[r->variable].space == PTX_SHARED)
             address += SHARED_WINDOW;
         address += (uint64_t)r->addend;
         memcpy(data + r->offset, &address, r->bytes);
@@ -72,6 +73,8 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
     const struct ptx_module *module = l->module;
     const bool noted = m->parallel || !(l->options.unwatched & WATCH_HAZARDS);
     m->regions = must_calloc(l->buffer_count + module->variable_count, sizeof *m->regions);
+    if (l->buffer_count + module->variable_count > MOST_REGIONS)
+        return fail(e, "%.600s: more than %d buffers and variables", module->path, MOST_REGIONS);
     for (size_t i = 0; i < l->buffer_count; ++i) {
         const struct launch_buffer *b = &l->buffers[i];
         struct region *g = &m->regions[m->region_count++];
@@ -200,8 +203,8 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
     b->sites = calloc(p->access_count + 1, sizeof *b->sites);
     b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
     b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
-    b->counts = m->launch->options.census ? must_calloc(p->entry->instruction_count + 1, sizeof *b->counts) : NULL;
-    events_open(&b->events, p->entry->instruction_count + 1);
+    b->counts = m->launch->options.census ? must_calloc(p->site_count + 1, sizeof *b->counts) : NULL;
+    events_open(&b->events, p->site_count + 1);
     if (!b->warps || !b->sites || !b->shared || !b->memory)
         return fail(e, "no memory for the registers of a block (%zu bytes)",
                     m->warps * (p->file_bytes + pred_bytes) + b->poison);
@@ -218,11 +221,13 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
         for (size_t k = 0; k < p->constant_count; ++k)
             splat(w, p->constants[k].offset, p->constants[k].wide, p->constants[k].bits);
     }
-    return watch_open(b, e);
+    return frames_open(b, e) && prints_open(b) && watch_open(b, e);
 }
 
 static void block_close(struct block *b) {
     watch_close(b);
+    frames_close(b);
+    prints_close(b);
     async_close(b);
     free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
     events_close(&b->events);
@@ -330,10 +335,11 @@ static void start_over(struct machine *m, struct block *blocks, int threads, uin
     atomic_store(&m->open, 0);
     for (int i = 0; i < threads; ++i) {
         events_close(&blocks[i].events);
-        events_open(&blocks[i].events, m->program->entry->instruction_count + 1);
+        events_open(&blocks[i].events, m->program->site_count + 1);
+        prints_clear(&blocks[i]);
         blocks[i].macs = 0;
         if (blocks[i].counts)
-            memset(blocks[i].counts, 0, (m->program->entry->instruction_count + 1) * sizeof *blocks[i].counts);
+            memset(blocks[i].counts, 0, (m->program->site_count + 1) * sizeof *blocks[i].counts);
     }
 }
 
@@ -404,15 +410,16 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     if (ok) {
         t->seconds = now() - start;
         struct event_table all;
-        events_open(&all, m->program->entry->instruction_count + 1);
+        events_open(&all, m->program->site_count + 1);
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
-            add_counts(t, blocks[i].counts, m->program->entry->instruction_count);
+            add_counts(t, blocks[i].counts, m->program->site_count);
         }
         t->events = events_sorted(&all);
         t->event_count = all.count;
         events_close(&all);
+        prints_merge(t, blocks, threads);
         t->order_open = hazard_order_open(m, t);
     }
     for (int i = 0; i < opened; ++i)
@@ -428,14 +435,12 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
 
 /* --- the runner -------------------------------------------------------------------------------------------------- */
 
-static void fill_sites(struct trace *t, const struct ptx_module *module, const struct ptx_function *f) {
-    t->site_count = f->instruction_count;
-    t->sites = must_calloc(t->site_count, sizeof *t->sites);
-    for (size_t i = 0; i < t->site_count; ++i) {
+static void fill_sites(struct trace *t, const struct ptx_module *module, const struct ptx_function *f, size_t first) {
+    for (size_t i = 0; i < f->instruction_count; ++i) {
         const struct ptx_instruction *in = &f->instructions[i];
         const bool known = in->file >= 0 && (size_t)in->file < module->file_count;
         const bool inlined = in->inlined_file >= 0 && (size_t)in->inlined_file < module->file_count;
-        t->sites[i] = (struct trace_site){.file = known ? module->files[in->file] : NULL,
+        t->sites[first + i] = (struct trace_site){.file = known ? module->files[in->file] : NULL,
                                           .line = in->line,
                                           .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
                                           .inlined_line = in->inlined_line,
@@ -499,7 +504,10 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
     ok = ok && open_regions(m, t, e) && run_launch(m, (int)threads, t, e);
     if (ok) {
         t->has_coverage = watches(m, WATCH_STORES);
-        fill_sites(t, l->module, p->entry);
+        t->site_count = p->site_count;
+        t->sites = must_calloc(t->site_count, sizeof *t->sites);
+        for (size_t i = 0; i < p->order_count; ++i)
+            fill_sites(t, l->module, p->callees[p->order[i]].f, p->callees[p->order[i]].site);
         finish_coverage(t, m);
         *again = must_follow(m);
     } else {

@@ -36,6 +36,8 @@ typedef int32_t ints __attribute__((vector_size(4 * SIDE)));
 typedef uint32_t words __attribute__((vector_size(4 * SIDE)));
 typedef float floats __attribute__((vector_size(4 * SIDE)));
 
+static const ints zeros = {0};
+
 /* The lanes of x where the mask m is -1, those of y where it is 0. */
 #define SELECT_LANES(m, x, y) (((m) & (x)) | (~(m) & (y)))
 #if defined __AVX512F__
@@ -86,7 +88,7 @@ static inline __attribute__((always_inline)) void split(const words *from, int s
         m <<= low & 1;
         e += low;
     }
-    *exponent = SELECT_LANES((ints)(m != 0), e, (ints){0} + NOTHING);
+    *exponent = SELECT_LANES((ints)(m != 0), e, zeros + NOTHING);
     *significand = (floats)((words) __builtin_convertvector(m, floats) | shifted >> (t.bits - 1) << 31);
 }
 
@@ -169,14 +171,15 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
     const struct tensor_float ta = tensor_floats[type_a], tb = tensor_floats[type_b];
     const int step = type_a == TENSOR_TF32 ? 32 : ta.bits, per_word = 32 / step;
     const int drop = type_a == TENSOR_TF32 ? 13 : 0; /* hardware does not look at the rest of a 32-bit operand */
-    uint32_t word_a[WORDS][ROWS] __attribute__((aligned(64))), word_b[WORDS][COLUMNS] __attribute__((aligned(64)));
+    uint32_t word_a[WORDS][ROWS] __attribute__((aligned(64))), word_b[WORDS * COLUMNS] __attribute__((aligned(64)));
     for (int r = 0; r < count / 2; ++r) {
         uint32_t *const to[4] = {&word_a[4 * (r >> 1)][8 * (r & 1)], &word_a[4 * (r >> 1) + 1][8 * (r & 1)],
                                  &word_a[4 * (r >> 1) + 2][8 * (r & 1)], &word_a[4 * (r >> 1) + 3][8 * (r & 1)]};
         by_columns(a[r], to);
     }
     for (int r = 0; r < count / 4; ++r) {
-        uint32_t *const to[4] = {word_b[4 * r], word_b[4 * r + 1], word_b[4 * r + 2], word_b[4 * r + 3]};
+        uint32_t *const first = word_b + 4 * COLUMNS * r;
+        uint32_t *const to[4] = {first, first + COLUMNS, first + 2 * COLUMNS, first + 3 * COLUMNS};
         by_columns(b[r], to);
     }
     ints special = {0};
@@ -191,7 +194,7 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
         for (int i = 0; i < per_word; ++i) {
             floats significand;
             ints exponent;
-            split((const words *)&word_b[0][lane], step * i + drop, tb, as_f16 && type_b == TENSOR_E4M3, &significand,
+            split((const words *)&word_b[lane], step * i + drop, tb, as_f16 && type_b == TENSOR_E4M3, &significand,
                   &exponent, &special);
             for (int at = 0; at < SIDE; at += CHUNK) {
                 const int n = (lane + at) % COLUMNS;
@@ -206,7 +209,7 @@ static inline __attribute__((always_inline)) void load(struct tile *tile, const 
             for (int i = 0; i < per_word; ++i) {
                 const int k = slot(q, i, per_word, count, as_f16);
                 classify(word_a[q], step * i + drop, ROWS, ta, (const float *)tile->a[k], tile->a_class[k]);
-                classify(word_b[q], step * i + drop, COLUMNS, tb, tile->b[k], tile->b_class[k]);
+                classify(word_b + COLUMNS * q, step * i + drop, COLUMNS, tb, tile->b[k], tile->b_class[k]);
             }
 }
 
@@ -251,7 +254,7 @@ static inline __attribute__((always_inline)) void to_f32(const words *magnitude,
     cut_to_float(magnitude, &cut);
     const ints scale = *top - rules->fraction, exponent = ((ints)cut >> 23) + scale, some = (ints)(*magnitude != 0);
     const ints beyond = (ints)(exponent > 254), below = (ints)(exponent < 1) & some;
-    words result = (words)((ints)cut + (scale << 23));
+    words result = (words)cut + ((words)scale << 23);
     if (__builtin_expect(any(&below), 0)) {
         uint32_t lanes[SIDE], subnormal[SIDE];
         int32_t exponents[SIDE];
@@ -267,7 +270,7 @@ static inline __attribute__((always_inline)) void to_f32(const words *magnitude,
     }
     if (rules->kept < 23)
         result &= ~((1u << (23 - rules->kept)) - 1);
-    *out = SELECT_LANES((words)beyond, (words){0} + 0x7f800000u, result) & (words)some;
+    *out = SELECT_LANES((words)beyond, (words)zeros + 0x7f800000u, result) & (words)some;
 }
 
 /* The same to nearest f16. Cut to 24 bits with the last one set where something was cut off, the sum rounds as if it
@@ -276,14 +279,14 @@ static inline __attribute__((always_inline)) void to_f16(const words *magnitude,
                                                          const struct rules *rules, words *out) {
     floats cut;
     cut_to_float(magnitude, &cut);
-    const ints excess = GREATER(((ints)cut >> 23) - (127 + 23), (ints){0}); /* bits that were cut off, at most 8 */
+    const ints excess = GREATER(((ints)cut >> 23) - (127 + 23), zeros); /* bits that were cut off, at most 8 */
     const ints lost = (ints)*magnitude & (__builtin_convertvector(POWER(excess), ints) - 1);
     const ints odd = (ints)cut | ((ints)(lost != 0) & 1);
     const floats value = (floats)odd * POWER(*top - rules->fraction);
     const words bits = (words)value, round = bits + 0xfff + (bits >> 13 & 1);
     const words normal = (round - (112u << 23)) >> 13, tiny = (words)(value + 0.5f) - 0x3f000000u;
     const words beyond = (words)(bits >= 0x477ff000u), small = (words)(bits < 0x38800000u);
-    *out = SELECT_LANES(beyond, (words){0} + 0x7c00u, SELECT_LANES(small, tiny, normal)) & (words)(*magnitude != 0);
+    *out = SELECT_LANES(beyond, (words)zeros + 0x7c00u, SELECT_LANES(small, tiny, normal)) & (words)(*magnitude != 0);
 }
 
 /* One group for some rows of a column: acc = group(acc; products from .. to - 1). */
@@ -295,12 +298,12 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
     floats c;
     ints c_exponent, unused = {0};
     split(acc, 0, type, false, &c, &c_exponent, &unused);
-    ints top = GREATER(c_exponent, (ints){0} + rules->floor);
+    ints top = GREATER(c_exponent, zeros + rules->floor);
     for (int k = from; k < to; ++k) {
         const ints e = tile->a_exponent[k][piece] + tile->b_exponent[k][column];
         top = GREATER(top, e);
     }
-    const ints c_below = GREATER(c_exponent - top, (ints){0} + LEAST);
+    const ints c_below = GREATER(c_exponent - top, zeros + LEAST);
     const floats c_part = c * POWER(c_below + (rules->fraction - type.fraction_bits));
     const ints c_cut = __builtin_convertvector(c_part, ints);
     words low = (words)c_cut; /* the sum in two's complement, of 64 bits */
@@ -310,7 +313,7 @@ static inline __attribute__((always_inline)) void group(words *acc, const struct
         ints sum = {0};
         for (int k = part; k < end; ++k) {
             const ints e = tile->a_exponent[k][piece] + tile->b_exponent[k][column] - top;
-            const ints below = GREATER(e, (ints){0} + LEAST);
+            const ints below = GREATER(e, zeros + LEAST);
             const floats addend =
                 tile->a[k][piece] * tile->b[k][column] * POWER(below + (rules->fraction - rules->scale));
             sum += __builtin_convertvector(addend, ints);

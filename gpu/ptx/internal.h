@@ -116,6 +116,7 @@ struct scope {
     struct range *ranges;
     size_t first_pending; /* index into parser.pending */
     size_t opened_at;
+    size_t frame_end; /* where the .param variables of the scope begin: those of two scopes may lie over each other */
 };
 
 /* A name in an operand that what is known so far does not explain: a label or a function further down. */
@@ -185,7 +186,8 @@ struct parser {
 
     int function; /* index of the one being read, or -1 */
     struct growing registers, instructions, raw;
-    size_t frame_bytes;
+    size_t least_alignment;        /* of the next parameter: 1 for an entry's, else a word */
+    size_t frame_end, frame_bytes; /* of the variables in scope, and the most that it has been */
     struct ptx_instruction loc; /* only file, line, inlined_file, inlined_line */
     struct growing inlined;     /* table of inlined_edge, emptied for each function */
     size_t inlined_count;
@@ -241,8 +243,9 @@ struct shape { /* of an array */
 };
 bool parse_declaration(struct parser *p, enum ptx_space space, bool external); /* after the space's word, up to ; */
 bool parse_register_declaration(struct parser *p);
-/* ( .param ..., ... ): indices of the variables, in the arena. */
-bool parse_parameters(struct parser *p, int **indices, size_t *count);
+/* ( .param ..., .reg ... ): indices of the variables, in the arena. A .reg is a register of the function and a variable
+ * that hands it over; an entry has none. */
+bool parse_parameters(struct parser *p, bool entry, int **indices, size_t *count);
 bool space_named(const struct token *t, enum ptx_space *space);
 
 /* initial.c */

@@ -69,7 +69,7 @@ static bool parse_statement(struct parser *p) {
 static bool parse_body(struct parser *p, struct ptx_function *f) {
     unsigned outside = p->depth - 1;
     size_t opened_at = p->token.at;
-    p->registers.count = p->instructions.count = 0;
+    p->instructions.count = 0;
     p->loc = (struct ptx_instruction){.file = -1, .inlined_file = -1};
     free_growing(&p->inlined);
     p->inlined_count = 0;
@@ -129,11 +129,12 @@ static bool enter_function(struct parser *p, struct symbol *s, size_t at, const 
 static bool parse_signature(struct parser *p, struct ptx_function *f, struct symbol **name, size_t *name_at) {
     if (is_dotted(p, "attribute") && !parse_attribute(p))
         return false;
-    p->frame_bytes = 0;
+    p->frame_end = p->frame_bytes = p->registers.count = 0;
+    p->least_alignment = 4;
     if (is_mark(p, '(')) {
         if (f->entry)
             return fail_at(p, p->token.at, "an entry returns nothing");
-        if (!parse_parameters(p, &f->returns, &f->return_count))
+        if (!parse_parameters(p, false, &f->returns, &f->return_count))
             return false;
     }
     if (p->token.kind != TOKEN_WORD)
@@ -144,8 +145,8 @@ static bool parse_signature(struct parser *p, struct ptx_function *f, struct sym
         return false;
     f->name = (*name)->name;
     advance(p);
-    p->frame_bytes = 0; /* the parameters come first, whatever the order in the text */
-    if (is_mark(p, '(') && !parse_parameters(p, &f->params, &f->param_count))
+    p->frame_end = p->frame_bytes = 0; /* the parameters come first, whatever the order in the text */
+    if (is_mark(p, '(') && !parse_parameters(p, f->entry, &f->params, &f->param_count))
         return false;
     f->param_bytes = p->frame_bytes;
     for (size_t i = 0; i < f->return_count; i++)

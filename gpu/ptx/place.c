@@ -10,7 +10,9 @@ static void place_next(size_t *end, struct ptx_variable *v) {
 }
 
 void place_parameter(struct parser *p, struct ptx_variable *v) {
-    place_next(&p->frame_bytes, v);
+    p->frame_end = (p->frame_end + p->least_alignment - 1) / p->least_alignment * p->least_alignment;
+    place_next(&p->frame_end, v);
+    p->frame_bytes = p->frame_end > p->frame_bytes ? p->frame_end : p->frame_bytes;
 }
 
 static bool owned_by_entry(const struct parser *p, const struct ptx_variable *v) {
@@ -49,7 +51,12 @@ void place_variables(struct parser *p) {
     place_shared(p);
     for (size_t i = 0; i < p->variables.count; i++) {
         struct ptx_variable *v = variable_at(p, i);
-        if (v->space == PTX_LOCAL)
-            place_next(&function_at(p, (size_t)v->function)->local_bytes, v);
+        if (v->space != PTX_LOCAL)
+            continue;
+        struct ptx_function *f = v->function < 0 ? NULL : function_at(p, (size_t)v->function);
+        size_t *end = f ? &f->local_bytes : &p->module->local_bytes, *most = f ? &f->local_alignment : NULL;
+        place_next(end, v);
+        if (most && v->alignment > *most)
+            *most = v->alignment;
     }
 }

@@ -59,9 +59,10 @@ struct ptx_variable {
     bool external;          /* .extern .shared x[]: starts where the static shared variables end */
     size_t alignment;       /* bytes, a power of two */
     size_t bytes;           /* 0 for an .extern array without a size */
-    size_t offset;          /* parameters: natural C layout; shared, local: placed by place.c, each space from 0;
+    size_t offset;          /* parameters: natural C layout, those of functions each from a word on; shared, local: placed by place.c, each space from 0;
                              * global and const: 0, whoever runs the program places them */
     int function;           /* declared in this function (index), or -1: module-level */
+    int reg;                /* parameter or return value in a register (.reg): which one; else -1 */
     const uint8_t *initial; /* (bytes) or NULL: not initialised */
     const struct ptx_relocation *relocations; /* addresses within initial, ascending by offset */
     size_t relocation_count;
@@ -121,16 +122,18 @@ struct ptx_function {
     const char *name;
     bool entry;
     bool declared_only;    /* .extern .func vprintf */
-    int *params, *returns; /* variable indices, in order; space PTX_PARAM, or registers' negatives are not used */
+    int *params, *returns; /* variable indices, in order, all of space PTX_PARAM; see ptx_variable.reg */
     size_t param_count, return_count;
     size_t param_bytes; /* size of the parameter block with natural alignment */
     size_t frame_bytes; /* .param space of one call: parameters, then return values, then the .param variables of
-                         * the body; every offset of a PTX_PARAM variable counts from its start */
+                         * the body, those of disjoint scopes over each other; every offset of a PTX_PARAM variable
+                         * counts from its start */
     struct ptx_register *registers;
     size_t register_count;
     struct ptx_instruction *instructions;
     size_t instruction_count;
     size_t local_bytes;              /* .local of this function */
+    size_t local_alignment;          /* largest of those variables, 0 when there are none */
     unsigned maxntid[3], reqntid[3]; /* 0 when not given; an axis left out of a given one is 1 */
     unsigned cluster[3];             /* .reqnctapercluster, likewise */
     int ptx_line;
@@ -152,6 +155,7 @@ struct ptx_module {
     size_t variable_count;
     struct ptx_function *functions;
     size_t function_count;
+    size_t local_bytes; /* .local of the module, in every thread below those of its functions */
 };
 
 /* Parses and resolves `size` bytes of text. path is for messages. On failure NULL and

@@ -77,12 +77,13 @@ const char *intern_name(struct parser *p, const char *text, size_t size) {
 bool open_scope(struct parser *p) {
     if (p->depth + 1 == MAX_SCOPES)
         return fail_at(p, p->token.at, "scopes nested more than %d deep", MAX_SCOPES);
-    p->scopes[++p->depth] = (struct scope){.first_pending = p->pending.count, .opened_at = p->token.at};
+    p->scopes[++p->depth] = (struct scope){.first_pending = p->pending.count, .opened_at = p->token.at, .frame_end = p->frame_end};
     return true;
 }
 
 void drop_scope(struct parser *p) {
     struct scope *scope = &p->scopes[p->depth--];
+    p->frame_end = scope->frame_end;
     for (struct binding *b = scope->bindings; b; b = b->next)
         b->symbol->top = b->outer;
     for (struct range *r = scope->ranges; r; r = r->next)

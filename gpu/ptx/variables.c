@@ -173,6 +173,7 @@ static bool parse_variable(struct parser *p, enum ptx_space space, bool external
     struct ptx_variable v = {.name = s->name, .space = space, .type = d->type, .external = external};
     v.alignment = d->alignment ? d->alignment : bytes ? bytes : 1;
     v.function = p->depth ? p->function : -1;
+    v.reg = -1;
     if (!size_mul(shape.cells, bytes, &v.bytes))
         return fail_at(p, at, "the array does not fit the address space");
     if (is_mark(p, '=') && !parse_initial(p, &v, &shape, d->vector))
@@ -215,8 +216,6 @@ bool parse_declaration(struct parser *p, enum ptx_space space, bool external) {
     size_t at = p->token.at;
     if (space == PTX_PARAM && p->depth == 0)
         return fail_at(p, at, ".param outside of a function");
-    if (space == PTX_LOCAL && p->depth == 0)
-        return fail_at(p, at, ".local outside of a function is not supported");
     if (!parse_declared_type(p, &d))
         return false;
     do {
@@ -226,28 +225,61 @@ bool parse_declaration(struct parser *p, enum ptx_space space, bool external) {
     return expect_mark(p, ';');
 }
 
-bool parse_parameters(struct parser *p, int **indices, size_t *count) {
+/* .reg .TYPE NAME: a register, and a nameless variable in the frame. */
+static bool parse_register_parameter(struct parser *p, int *index) {
+    struct declared_type d;
+    struct symbol *s;
+    size_t at = p->token.at;
+    if (!parse_declared_type(p, &d) || !expect_name(p, &s, &at))
+        return false;
+    const size_t bytes = ptx_type_bytes(d.type);
+    if (d.vector != 1 || d.alignment || bytes > 8 || !bytes)
+        return fail_at(p, at, "a parameter in a register has a type of 1 to 8 bytes");
+    if (p->variables.count == MAX_VARIABLES)
+        return fail_at(p, at, "more than %d variables", MAX_VARIABLES);
+    struct binding *b = declare(p, s, BOUND_REGISTER, at);
+    if (!b)
+        return false;
+    b->type = d.type;
+    if (!look_up(p, s, at, &b)) /* gives it its number */
+        return false;
+    *index = (int)p->variables.count;
+    struct ptx_variable *kept = grow(p, &p->variables, sizeof *kept);
+    if (!kept)
+        return false;
+    *kept = (struct ptx_variable){.name = s->name,
+                                  .space = PTX_PARAM,
+                                  .type = d.type,
+                                  .alignment = bytes,
+                                  .bytes = bytes,
+                                  .function = p->function,
+                                  .reg = b->index};
+    place_parameter(p, kept);
+    return true;
+}
+
+bool parse_parameters(struct parser *p, bool entry, int **indices, size_t *count) {
     *indices = NULL;
     *count = 0;
     if (!expect_mark(p, '('))
         return false;
     struct growing list = {0};
     bool ok = true;
+    p->least_alignment = entry ? 1 : 4;
     while (ok && !is_mark(p, ')')) {
         struct declared_type d;
         if (list.count && !(ok = expect_mark(p, ',')))
             break;
-        if (is_dotted(p, "reg")) {
-            ok = fail_at(p, p->token.at, "parameters in registers (.reg) are not supported, use .param");
-            break;
-        }
-        if (!is_dotted(p, "param")) {
+        const bool in_register = is_dotted(p, "reg") && !entry;
+        if (!in_register && !is_dotted(p, "param")) {
             ok = fail_unexpected(p, "'.param' or ')'");
             break;
         }
         advance(p);
         int *index = grow(p, &list, sizeof *index);
-        ok = index && parse_declared_type(p, &d) && parse_variable(p, PTX_PARAM, false, &d, true, index);
+        ok = index && (in_register ? parse_register_parameter(p, index)
+                                   : parse_declared_type(p, &d) &&
+                                         parse_variable(p, PTX_PARAM, false, &d, true, index));
     }
     ok = ok && expect_mark(p, ')');
     if (ok && list.count) {
@@ -257,5 +289,6 @@ bool parse_parameters(struct parser *p, int **indices, size_t *count) {
             memcpy(*indices, list.items, list.count * sizeof **indices);
     }
     free_growing(&list);
+    p->least_alignment = 4;
     return ok;
 }

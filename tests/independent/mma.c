@@ -49,7 +49,7 @@ static void normalise(struct term *t) {
 
 /* m * 2^n toward zero; far enough down it is nothing. */
 static wide scaled(wide m, int n) {
-    if (n <= -120)
+    if (m == 0 || n <= -120)
         return 0;
     return n < 0 ? m / ((wide)1 << -n) : m * ((wide)1 << n);
 }
