@@ -96,8 +96,12 @@ Test(bind, a_matrix_product_becomes_the_launch_it_describes) {
     for (unsigned i = 0; i < 34; i++)
         cr_expect(l->buffers[3].data[2 * i] == i && !l->buffers[3].data[2 * i + 1], "scratch element %u", i);
 
-    static const struct launch_arg want[] = {{.buffer = 0, .bytes = 8}, {.buffer = 1, .bytes = 8},         {.buffer = -1, .value = 33, .bytes = 4},
-                                             {.buffer = 2, .bytes = 8}, {.buffer = -1, .value = 70 * 512, .bytes = 8}, {.buffer = 3, .bytes = 8}};
+    static const struct launch_arg want[] = {{.buffer = 0, .bytes = 8},
+                                             {.buffer = 1, .bytes = 8},
+                                             {.buffer = -1, .value = 33, .bytes = 4},
+                                             {.buffer = 2, .bytes = 8},
+                                             {.buffer = -1, .value = 70 * 512, .bytes = 8},
+                                             {.buffer = 3, .bytes = 8}};
     for (size_t i = 0; i < 6; i++)
         cr_expect(l->args[i].buffer == want[i].buffer && l->args[i].value == want[i].value &&
                       l->args[i].bytes == want[i].bytes && l->args[i].is_float == want[i].is_float,

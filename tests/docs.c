@@ -167,14 +167,15 @@ static void check_launch_file(struct check *c, size_t line, const char *text, si
 
 /* True when the machine takes the instruction, with declarations around it that it may use. */
 static bool is_taken(const char *instruction, struct error *e) {
-    static const char module_level[] = ".global .align 16 .b8 table[64];\n"
-                                       ".const .align 16 .b8 fixed[64];\n"
-                                       ".shared .align 16 .b8 tile[1024];\n"
-                                       ".func f\n()\n{\nret;\n}\n"
-                                       ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; "
-                                       "add.u32 %x, %x, %x; st.param.b32 [r], %x; ret; }\n"
-                                       ".extern .func (.param .b32 r) outside (.param .b32 a);\n"
-                                       ".extern .func (.param .b64 r) malloc (.param .b64 a);\n";
+    static const char module_level[] =
+        ".global .align 16 .b8 table[64];\n"
+        ".const .align 16 .b8 fixed[64];\n"
+        ".shared .align 16 .b8 tile[1024];\n"
+        ".func f\n()\n{\nret;\n}\n"
+        ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; "
+        "add.u32 %x, %x, %x; st.param.b32 [r], %x; ret; }\n"
+        ".extern .func (.param .b32 r) outside (.param .b32 a);\n"
+        ".extern .func (.param .b64 r) malloc (.param .b64 a);\n";
     char *body = must_format("%s\nDONE:\nret;", instruction);
     char *text = ptx_text(module_level, ".param .u64 p, .param .u32 n", body);
     struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), e);

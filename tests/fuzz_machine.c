@@ -208,8 +208,9 @@ static void fuzz(const char *name, const char *seed, const char *level) {
     module_level = level;
     cut_words(seed);
     const struct left whole = run(seed, 1);
-    cr_assert(whole.ran && whole.events == 0, "the seed itself does not run cleanly: ran %d, %zu events, the first %d at instruction %zu",
-              whole.ran, whole.events, whole.first.kind, whole.first.instruction);
+    cr_assert(whole.ran && whole.events == 0,
+              "the seed itself does not run cleanly: ran %d, %zu events, the first %d at instruction %zu", whole.ran,
+              whole.events, whole.first.kind, whole.first.instruction);
     size_t ran = 0, changed = 0, with_events = 0;
     for (int i = 0; i < ROUNDS; ++i) {
         char *body = mutate(seed);

@@ -175,7 +175,8 @@ Test(launch, kinds_of_scalars) {
 
 /* The argument has the parameter's size and no stricter alignment; members lie within it. */
 Test(launch, structs_by_value) {
-    static struct launch_member good[] = {{0, 4, -1, 7}, {8, 8, 0, 0}}, wild[] = {{12, 8, -1, 0}}, odd[] = {{2, 4, -1, 0}};
+    static struct launch_member good[] = {{0, 4, -1, 7}, {8, 8, 0, 0}}, wild[] = {{12, 8, -1, 0}},
+                                odd[] = {{2, 4, -1, 0}};
     static struct launch_member nobody[] = {{8, 8, 1, 0}}, narrow[] = {{4, 4, 0, 0}};
     static const struct {
         const char *type;
@@ -184,11 +185,15 @@ Test(launch, structs_by_value) {
     } rows[] = {
         {".align 8 .b8 s[16]", {.buffer = -1, .bytes = 16, .members = good, .member_count = 2, .alignment = 8}, NULL},
         {".align 16 .b8 s[16]", {.buffer = -1, .bytes = 16, .members = good, .member_count = 2, .alignment = 8}, NULL},
-        {".align 8 .b8 s[16]", {.buffer = -1, .bytes = 8}, "parameter 0 of k, s, is an array (a struct by value) of 16"},
+        {".align 8 .b8 s[16]",
+         {.buffer = -1, .bytes = 8},
+         "parameter 0 of k, s, is an array (a struct by value) of 16"},
         {".align 4 .u32 s[4]",
          {.buffer = -1, .bytes = 16, .members = good, .member_count = 2, .alignment = 8},
          "is an array (a struct by value) of 16 bytes, the argument is a struct"},
-        {".u64 s", {.buffer = -1, .bytes = 8, .members = good, .member_count = 1, .alignment = 4}, "s, is a scalar of 8"},
+        {".u64 s",
+         {.buffer = -1, .bytes = 8, .members = good, .member_count = 1, .alignment = 4},
+         "s, is a scalar of 8"},
         {".align 8 .b8 s[24]",
          {.buffer = -1, .bytes = 16, .members = good, .member_count = 2, .alignment = 8},
          "argument 0 of k is a struct of 16 bytes, the parameter s has 24"},

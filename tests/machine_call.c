@@ -60,7 +60,8 @@ static uint32_t want_fib(uint32_t i) {
 
 /* Parameters of every width and in vectors, packed in structures; results likewise. */
 #define PARTS                                                                                                          \
-    ".func (.param .align 8 .b8 r[24]) parts (.param .b8 a, .param .b16 b, .param .align 8 .b8 c[24], .param .b64 d)\n"\
+    ".func (.param .align 8 .b8 r[24]) parts (.param .b8 a, .param .b16 b, .param .align 8 .b8 c[24], .param .b64 "    \
+    "d)\n"                                                                                                             \
     "{\n.reg .b16 %h<6>;\n.reg .b32 %a<6>;\n.reg .b64 %l<6>;\n.reg .f32 %f<6>;\nld.param.s8 %h1, [a];\n"               \
     "ld.param.u16 %h2, [b];\nld.param.v2.f32 {%f1, %f2}, [c+8];\nld.param.u8 %a1, [c+1];\nld.param.s16 %a2, [c+2];\n"  \
     "ld.param.s8 %l1, [c+4];\nld.param.u64 %l2, [c+16];\nld.param.s64 %l3, [d];\ncvt.s32.s16 %a3, %h1;\n"              \
@@ -167,9 +168,10 @@ Test(machine_call, programs) {
              "add.s64 %rd3, %rd3, %rd2; cvt.u32.u64 %r4, %rd3;\n" STORE "st.global.u32 [%rd9], %r4;\nret;\n",
          want_registers},
         {"shuffles in a function called by halves of the warp", SUM,
-         TID "and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 1;\n@%p1 bra ODD;\n" CALL_SUM("0x55555555")
-             "bra JOIN;\nODD:\n" CALL_SUM("0xaaaaaaaa") "JOIN:\nbar.warp.sync -1;\nactivemask.b32 %r5;\n"
-             "setp.ne.b32 %p2, %r5, -1; @%p2 trap;\n" STORE "st.global.u32 [%rd9], %r2;\nret;\n",
+         TID "and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 1;\n@%p1 bra ODD;\n" CALL_SUM(
+             "0x55555555") "bra JOIN;\nODD:\n" CALL_SUM("0xaaaaaaaa") "JOIN:\nbar.warp.sync -1;\nactivemask.b32 %r5;\n"
+                                                                      "setp.ne.b32 %p2, %r5, -1; @%p2 trap;\n" STORE
+                                                                      "st.global.u32 [%rd9], %r2;\nret;\n",
          want_sum},
         {"lanes that return early come together again",
          ".func (.param .b32 r) early (.param .b32 a)\n{ .reg .b32 %x; .reg .pred %q<3>; ld.param.b32 %x, [a];\n"
@@ -182,8 +184,8 @@ Test(machine_call, programs) {
         {"exit inside a function ends the thread",
          ".func leave (.param .b32 a)\n{ .reg .b32 %x; .reg .pred %q; ld.param.b32 %x, [a];\n"
          "setp.lt.u32 %q, %x, 12; @%q exit; ret; }\n",
-         TID "{ .param .b32 x; st.param.b32 [x], %r1; call leave, (x); }\nactivemask.b32 %r5; add.u32 %r5, %r5, %r1;\n"
-             STORE "st.global.u32 [%rd9], %r5;\nret;\n",
+         TID "{ .param .b32 x; st.param.b32 [x], %r1; call leave, (x); }\nactivemask.b32 %r5; add.u32 %r5, %r5, "
+             "%r1;\n" STORE "st.global.u32 [%rd9], %r5;\nret;\n",
          want_exit},
         {"indexed branch", "",
          TID "and.b32 %r3, %r1, 3; and.b32 %r4, %r1, 4; setp.ne.u32 %p1, %r4, 0; mov.u32 %r2, 40;\n"
@@ -193,13 +195,15 @@ Test(machine_call, programs) {
         {"two functions that call each other",
          ".func (.param .b32 r) odd (.param .b32 a);\n"
          ".func (.param .b32 r) even (.param .b32 a) { .reg .b32 %x; .reg .pred %q; ld.param.b32 %x, [a];\n"
-         "setp.eq.u32 %q, %x, 0; @%q bra YES; { .param .b32 i; .param .b32 o; sub.u32 %x, %x, 1; st.param.b32 [i], %x;\n"
+         "setp.eq.u32 %q, %x, 0; @%q bra YES; { .param .b32 i; .param .b32 o; sub.u32 %x, %x, 1; st.param.b32 [i], "
+         "%x;\n"
          "call (o), odd, (i); ld.param.b32 %x, [o]; st.param.b32 [r], %x; ret; }\nYES: st.param.b32 [r], 77; ret; }\n"
          ".func (.param .b32 r) odd (.param .b32 a) { .reg .b32 %x; .reg .pred %q; ld.param.b32 %x, [a];\n"
          "setp.eq.u32 %q, %x, 0; @%q bra NO; { .param .b32 i; .param .b32 o; sub.u32 %x, %x, 1; st.param.b32 [i], %x;\n"
          "call (o), even, (i); ld.param.b32 %x, [o]; st.param.b32 [r], %x; ret; }\nNO: st.param.b32 [r], 99; ret; }\n",
-         TID "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), even, (x); ld.param.b32 %r2, [y]; }\n"
-             STORE "st.global.u32 [%rd9], %r2;\nret;\n",
+         TID
+         "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), even, (x); ld.param.b32 %r2, [y]; }\n" STORE
+         "st.global.u32 [%rd9], %r2;\nret;\n",
          want_mutual},
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i)
@@ -223,27 +227,32 @@ Test(machine_call, faults) {
         {"a null pointer in some lanes", THREE,
          TID "mov.u64 %rd3, f0;\nsetp.gt.u32 %p1, %r1, 8; @%p1 mov.u64 %rd3, 0;\n" INDIRECT("%rd3", "P") "ret;\n",
          EVENT_BAD_TARGET, 0, 9, "call (y), %rd3"},
-        {"into the middle of a function", THREE, TID "mov.u64 %rd3, f0; add.s64 %rd3, %rd3, 4;\n" INDIRECT("%rd3", "P") "ret;\n",
-         EVENT_BAD_TARGET, -1, 0, "call (y), %rd3"},
+        {"into the middle of a function", THREE,
+         TID "mov.u64 %rd3, f0; add.s64 %rd3, %rd3, 4;\n" INDIRECT("%rd3", "P") "ret;\n", EVENT_BAD_TARGET, -1, 0,
+         "call (y), %rd3"},
         {"a function with other arguments", THREE ".func g (.param .b64 a) { ret; }\n",
          TID "mov.u64 %rd3, g;\n" INDIRECT("%rd3", "P") "ret;\n", EVENT_BAD_TARGET, -1, 0, "call (y), %rd3"},
         {"an entry by its address", ".entry other (.param .u32 a) { ret; }\n" THREE,
          TID "mov.u64 %rd3, other;\n" INDIRECT("%rd3", "P") "ret;\n", EVENT_BAD_TARGET, -1, 0, "call (y), %rd3"},
         {"past the table of an indexed branch", "",
-         TID "T: .branchtargets A, A, A;\nsetp.gt.u32 %p1, %r1, 1; @!%p1 bra A; add.u32 %r2, %r1, 1; brx.idx %r2, T;\nA: ret;\n",
+         TID "T: .branchtargets A, A, A;\nsetp.gt.u32 %p1, %r1, 1; @!%p1 bra A; add.u32 %r2, %r1, 1; brx.idx %r2, "
+             "T;\nA: ret;\n",
          EVENT_BAD_TARGET, 3, 2, "brx.idx"},
-        {"recursion without an end", ".func f () { call f, (); }\n", "call f, ();\nret;\n", EVENT_STACK, 1024, 0, "call f"},
+        {"recursion without an end", ".func f () { call f, (); }\n", "call f, ();\nret;\n", EVENT_STACK, 1024, 0,
+         "call f"},
         {"recursion with large frames", ".func f () { .local .b8 a[100000]; call f, (); }\n", "call f, ();\nret;\n",
          EVENT_STACK, 6, 0, "call f"},
-        {"an alloca without measure", "", "mov.u64 %rd1, 0x7fffffffffffffff; alloca.u64 %rd2, %rd1;\nret;\n", EVENT_STACK,
-         0, 0, "alloca"},
-        {"trap in a function", ".func f (.param .b32 a) { .reg .b32 %x; .reg .pred %q; ld.param.b32 %x, [a];\n"
+        {"an alloca without measure", "", "mov.u64 %rd1, 0x7fffffffffffffff; alloca.u64 %rd2, %rd1;\nret;\n",
+         EVENT_STACK, 0, 0, "alloca"},
+        {"trap in a function",
+         ".func f (.param .b32 a) { .reg .b32 %x; .reg .pred %q; ld.param.b32 %x, [a];\n"
          "setp.eq.u32 %q, %x, 7; @%q trap; ret; }\n",
          TID "{ .param .b32 x; st.param.b32 [x], %r1; call f, (x); }\nret;\n", EVENT_TRAP, -1, 7, "trap"},
-        {"a loop without an end in a function", ".func f () { L: bra L; }\n", "call f, ();\nret;\n", EVENT_STEP_BUDGET, -1, 0,
-         "bra"},
-        {"functions that call each other for ever", ".func g ();\n.func f () { call g, (); }\n.func g () { call f, (); }\n",
-         "call f, ();\nret;\n", EVENT_STACK, 1024, 0, "call"},
+        {"a loop without an end in a function", ".func f () { L: bra L; }\n", "call f, ();\nret;\n", EVENT_STEP_BUDGET,
+         -1, 0, "bra"},
+        {"functions that call each other for ever",
+         ".func g ();\n.func f () { call g, (); }\n.func g () { call f, (); }\n", "call f, ();\nret;\n", EVENT_STACK,
+         1024, 0, "call"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
         const struct fault *f = &faults[i];
@@ -274,11 +283,13 @@ Test(machine_call, refused) {
          "y has 2 bytes, the function's r has 4"},
         {"no prototype", "", "call %rd1, ();\nret;\n", "prototype or a list of targets"},
         {"a prototype on a direct call", THREE,
-         "{ .param .b32 x; .param .b32 y; P: .callprototype (.param .b32 _) _ (.param .b32 _); call (y), f0, (x), P; }\nret;\n",
+         "{ .param .b32 x; .param .b32 y; P: .callprototype (.param .b32 _) _ (.param .b32 _); call (y), f0, (x), P; "
+         "}\nret;\n",
          "a prototype on a direct call"},
         {"a register in an indirect call", "", "P: .callprototype _ (.param .b32 _); call %rd1, (%r1), P;\nret;\n",
          "an argument of an indirect call"},
-        {"an external function", ".extern .func outside ();\n", "call outside, ();\nret;\n", "an external function, outside"},
+        {"an external function", ".extern .func outside ();\n", "call outside, ();\nret;\n",
+         "an external function, outside"},
         {"the heap", ".extern .func (.param .b64 r) malloc (.param .b64 n);\n",
          "{ .param .b64 x; .param .b64 y; call (y), malloc, (x); }\nret;\n", "the heap of the device is not modelled"},
         {"another vprintf", ".extern .func vprintf (.param .b64 a);\n", "{ .param .b64 x; call vprintf, (x); }\nret;\n",
@@ -297,9 +308,12 @@ Test(machine_call, refused) {
          "{ .param .b32 x; call f, (x); }\nret;\n", "a store into a parameter of the function itself"},
         {"a large .param frame", ".func f (.param .b8 a[70000]) { ret; }\n",
          "{ .param .b8 x[70000]; call f, (x); }\nret;\n", "at most 65536 are possible"},
-        {"large local memory", "", ".local .b8 x[600000];\nret;\n", "takes 600000 bytes of local memory, at most 524288"},
-        {"a table of functions for a branch", THREE, "T: .calltargets f0; brx.idx %r1, T;\nret;\n", "a target that is no label"},
-        {"a function's address in 32 bits", THREE, "mov.u32 %r1, f0;\nret;\n", "a function's address in a narrow register"},
+        {"large local memory", "", ".local .b8 x[600000];\nret;\n",
+         "takes 600000 bytes of local memory, at most 524288"},
+        {"a table of functions for a branch", THREE, "T: .calltargets f0; brx.idx %r1, T;\nret;\n",
+         "a target that is no label"},
+        {"a function's address in 32 bits", THREE, "mov.u32 %r1, f0;\nret;\n",
+         "a function's address in a narrow register"},
         {"a result's address", ".func (.param .b32 r) f () { .reg .b64 %x; mov.u64 %x, r; ret; }\n",
          "{ .param .b32 y; call (y), f, (); }\nret;\n", "an address in this state space"},
     };
@@ -315,8 +329,9 @@ Test(machine_call, refused) {
     /* and what nobody calls may hold anything */
     uint32_t out[LANES];
     struct trace t;
-    struct ptx_module *m = run("an unreachable function", ".func f () { frobnicate.u32; ret; }\n.global .u64 t[1] = {f};\n",
-                               "mov.u64 %rd1, t;\nret;\n", out, &t);
+    struct ptx_module *m =
+        run("an unreachable function", ".func f () { frobnicate.u32; ret; }\n.global .u64 t[1] = {f};\n",
+            "mov.u64 %rd1, t;\nret;\n", out, &t);
     trace_free(&t);
     ptx_free(m);
 }
@@ -336,7 +351,8 @@ Test(machine_call, decoding_is_linear) {
     const struct machine_test test = {
         .module_level = text, .body = "call g0, ();\nret;\n", .buffers = &b, .buffer_count = 1, .budget = 10000000};
     struct ptx_module *m = machine_must(&test, &t);
-    cr_assert(t.event_count == 0 && t.site_count == 2 + 19 * 3 + 1, "%zu events, %zu sites", t.event_count, t.site_count);
+    cr_assert(t.event_count == 0 && t.site_count == 2 + 19 * 3 + 1, "%zu events, %zu sites", t.event_count,
+              t.site_count);
     cr_assert(t.warp_instructions == 2 + 3 * ((1 << 19) - 1) + (1 << 19), "%llu warp instructions",
               (unsigned long long)t.warp_instructions);
     trace_free(&t);

@@ -1,5 +1,5 @@
-/* tests/foreign/calls.cu on the PTX machine, optimised and for debugging: real functions of nvcc's with recursion, function
- * pointers, virtual functions, structures by value, local arrays, printf and assert. */
+/* tests/foreign/calls.cu on the PTX machine, optimised and for debugging: real functions of nvcc's with recursion,
+ * function pointers, virtual functions, structures by value, local arrays, printf and assert. */
 #include "../gpu/launch.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@ static void expect(int want[N], int a, const float b[3], double c, int n) {
         const int k = t & 3;
         float changed[3] = {b[0], b[1], b[2]};
         changed[k % 3] = (float)k;
-        int value = fib(t & 7) + (t & 1 ? t * 3 : t + 3) + ((t * 7) & 15) * n + (a + k) + (int)(c * 2) +
-                    (int)changed[t % 3];
+        int value =
+            fib(t & 7) + (t & 1 ? t * 3 : t + 3) + ((t * 7) & 15) * n + (a + k) + (int)(c * 2) + (int)changed[t % 3];
         value += t & 2 ? t * 3 : t + 2;
         for (int i = 0; i < (t & 15); ++i)
             value += i * n;
@@ -37,11 +37,11 @@ static struct ptx_module *run(const char *path, int n, int out[N], const char *i
     cr_assert(m, "%s", e.text);
     for (int i = 0; i < N; ++i)
         out[i] = 0x7fa5dead;
-    struct launch_buffer y = {
-        .name = "y", .role = BUFFER_OUT, .bytes = 4 * N, .cell_bytes = 4, .data = (uint8_t *)out};
+    struct launch_buffer y = {.name = "y", .role = BUFFER_OUT, .bytes = 4 * N, .cell_bytes = 4, .data = (uint8_t *)out};
     static const float b[3] = {10, 20, 30};
     const double c = 2.25;
-    struct launch_member members[] = {{0, 4, -1, 5}, {4, 4, -1, 0}, {8, 4, -1, 0}, {12, 4, -1, 0}, {16, 8, -1, 0}, {24, 1, -1, 'd'}};
+    struct launch_member members[] = {{0, 4, -1, 5},  {4, 4, -1, 0},  {8, 4, -1, 0},
+                                      {12, 4, -1, 0}, {16, 8, -1, 0}, {24, 1, -1, 'd'}};
     for (int i = 0; i < 3; ++i)
         memcpy(&members[1 + i].value, &b[i], 4);
     memcpy(&members[4].value, &c, 8);

@@ -51,19 +51,23 @@ Test(machine_print, conversions) {
         {"%lld %llu %lx", "st.local.u64 [args], -5; st.local.u64 [args+8], -1; st.local.u64 [args+16], 0xabcdef0123;",
          "-5 18446744073709551615 abcdef0123", 3},
         {"%d %f", "st.local.u32 [args], 3; st.local.f64 [args+8], 0d3FF8000000000000;", "3 1.500000", 2},
-        {"%5.1f|%-8.2e|%g|%G|%a", "st.local.f64 [args], 0d4002000000000000; st.local.f64 [args+8], 0d4002000000000000;\n"
+        {"%5.1f|%-8.2e|%g|%G|%a",
+         "st.local.f64 [args], 0d4002000000000000; st.local.f64 [args+8], 0d4002000000000000;\n"
          "st.local.f64 [args+16], 0d4002000000000000; st.local.f64 [args+24], 0d7FF0000000000000;\n"
          "st.local.f64 [args+32], 0d4002000000000000;",
          "  2.2|2.25e+00|2.25|INF|0x1.2p+1", 5},
         {"%c%c%%", "st.local.u32 [args], 65; st.local.u32 [args+4], 10;", "A\n%", 2},
-        {"[%s] [%12s] [%-6.4s]", "mov.u64 %rd5, text; st.local.u64 [args], %rd5; st.local.u64 [args+8], %rd5;\n"
+        {"[%s] [%12s] [%-6.4s]",
+         "mov.u64 %rd5, text; st.local.u64 [args], %rd5; st.local.u64 [args+8], %rd5;\n"
          "st.local.u64 [args+16], %rd5;",
          "[some text] [   some text] [some  ]", 3},
         {"%s", "st.local.u64 [args], 0;", "(null)", 1},
-        {"%+d % d %05d %-5d| %#x %o %X", "st.local.v4.u32 [args], {%r5, %r5, %r5, %r5};\n"
+        {"%+d % d %05d %-5d| %#x %o %X",
+         "st.local.v4.u32 [args], {%r5, %r5, %r5, %r5};\n"
          "st.local.u32 [args+16], 255; st.local.u32 [args+20], 8; st.local.u32 [args+24], 0xbeef;",
          "+42  42 00042 42   | 0xff 10 BEEF", 7},
-        {"%*d|%-*d|%.*f", "st.local.u32 [args], 6; st.local.u32 [args+4], 1; st.local.u32 [args+8], -4;\n"
+        {"%*d|%-*d|%.*f",
+         "st.local.u32 [args], 6; st.local.u32 [args+4], 1; st.local.u32 [args+8], -4;\n"
          "st.local.u32 [args+12], 2; st.local.u32 [args+16], 3; st.local.f64 [args+24], 0d4002000000000000;",
          "     1|2   |2.250", 3},
         {"%hd %hhd %hu", "st.local.u32 [args], 0x18000; st.local.u32 [args+4], 0x1ff; st.local.u32 [args+8], 0x1ffff;",
@@ -75,10 +79,11 @@ Test(machine_print, conversions) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         uint32_t out[1] = {0};
-        struct launch_buffer b = {.name = "out", .role = BUFFER_OUT, .bytes = 4, .cell_bytes = 4, .data = (uint8_t *)out};
-        char *body = must_format("%s%s%s", ".local .align 16 .b8 args[64];\n" TID "mov.u32 %r5, 42;\n",
-                                 rows[i].arguments,
-                                 "\n" PRINT "ld.param.u64 %rd3, [p0]; st.global.u32 [%rd3], %r9;\nret;\n");
+        struct launch_buffer b = {
+            .name = "out", .role = BUFFER_OUT, .bytes = 4, .cell_bytes = 4, .data = (uint8_t *)out};
+        char *body =
+            must_format("%s%s%s", ".local .align 16 .b8 args[64];\n" TID "mov.u32 %r5, 42;\n", rows[i].arguments,
+                        "\n" PRINT "ld.param.u64 %rd3, [p0]; st.global.u32 [%rd3], %r9;\nret;\n");
         const struct machine_test test = {.body = body, .buffers = &b, .buffer_count = 1, .block = {1}};
         struct trace t;
         struct ptx_module *m = run(&test, rows[i].format, "", &t);
@@ -98,8 +103,9 @@ Test(machine_print, conversions) {
 
 /* By block and, within it, as executed; the first TRACE_PRINTS; the same for every number of threads. */
 Test(machine_print, order_and_limit) {
-    static const char body[] = ".local .align 8 .b8 args[8];\n" TID "mov.u32 %r2, %ctaid.x; st.local.v2.u32 [args], {%r2, %r1};\n"
-                               "and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 1; @!%p1 bra NO;\n" PRINT "NO: ret;\n";
+    static const char body[] =
+        ".local .align 8 .b8 args[8];\n" TID "mov.u32 %r2, %ctaid.x; st.local.v2.u32 [args], {%r2, %r1};\n"
+        "and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 1; @!%p1 bra NO;\n" PRINT "NO: ret;\n";
     for (int threads = 1; threads <= 4; ++threads) {
         const struct machine_test test = {.body = body, .grid = {40}, .block = {64}, .threads = threads};
         struct trace t;
@@ -128,7 +134,8 @@ Test(machine_print, bad_pointers) {
         const char *format, *arguments, *want;
     } rows[] = {
         {"a%sb", "st.local.u64 [args], 0x123456789;", "ab"},
-        {"a%db%sc", "mov.u64 %rd5, text; add.s64 %rd5, %rd5, 100; st.local.u64 [args+8], %rd5; st.local.u32 [args], 3;", "a3bc"},
+        {"a%db%sc", "mov.u64 %rd5, text; add.s64 %rd5, %rd5, 100; st.local.u64 [args+8], %rd5; st.local.u32 [args], 3;",
+         "a3bc"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         char *body = must_format("%s%s%s", ".local .align 16 .b8 args[64];\n", rows[i].arguments, "\n" PRINT "ret;\n");

@@ -275,11 +275,22 @@ Test(machine_rare, discard) {
 
 /* As an H200 gives them; a base outside 0 .. 31 finds nothing. */
 Test(machine_rare, fns) {
-    static const uint32_t rows[][4] = { /* bits, base, n, place */
-        {0xffffffff, 3031242680u, 3, UINT32_MAX}, {0xae4f77c0, 44, 13, UINT32_MAX}, {0x9f14d286, 44, (uint32_t)-4, UINT32_MAX},
-        {0xffffffff, 72, 1, UINT32_MAX}, {0xe17726b7, 0xeea2ddb7, 1, UINT32_MAX}, {0xffffffff, 3344891991u, (uint32_t)-10, UINT32_MAX},
-        {0x00000f10, 0, 2, 8}, {0x00000f10, 10, (uint32_t)-3, 8}, {0x00000f10, 9, 0, 9}, {0x00000f10, 7, 0, UINT32_MAX},
-        {0x00000f10, 8, (uint32_t)-2, 4}, {0x00000f10, 8, 5, UINT32_MAX}, {0x80000001, 31, 1, 31}, {0x80000001, 31, (uint32_t)-2, 0},
+    static const uint32_t rows[][4] = {
+        /* bits, base, n, place */
+        {0xffffffff, 3031242680u, 3, UINT32_MAX},
+        {0xae4f77c0, 44, 13, UINT32_MAX},
+        {0x9f14d286, 44, (uint32_t)-4, UINT32_MAX},
+        {0xffffffff, 72, 1, UINT32_MAX},
+        {0xe17726b7, 0xeea2ddb7, 1, UINT32_MAX},
+        {0xffffffff, 3344891991u, (uint32_t)-10, UINT32_MAX},
+        {0x00000f10, 0, 2, 8},
+        {0x00000f10, 10, (uint32_t)-3, 8},
+        {0x00000f10, 9, 0, 9},
+        {0x00000f10, 7, 0, UINT32_MAX},
+        {0x00000f10, 8, (uint32_t)-2, 4},
+        {0x00000f10, 8, 5, UINT32_MAX},
+        {0x80000001, 31, 1, 31},
+        {0x80000001, 31, (uint32_t)-2, 0},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     uint32_t places[ROWS];
@@ -293,11 +304,13 @@ Test(machine_rare, fns) {
     const char *isas[3];
     const size_t count = machine_isas(isas);
     for (size_t s = 0; s < count; ++s) {
-        const struct machine_test test = {.body = body, .buffers = b, .buffer_count = 2, .block = {ROWS}, .isa = isas[s]};
+        const struct machine_test test = {
+            .body = body, .buffers = b, .buffer_count = 2, .block = {ROWS}, .isa = isas[s]};
         struct trace t;
         struct ptx_module *m = machine_must(&test, &t);
         for (size_t i = 0; i < ROWS; ++i)
-            cr_assert(places[i] == rows[i][3], "%s row %zu: want %d got %d", isas[s], i, (int)rows[i][3], (int)places[i]);
+            cr_assert(places[i] == rows[i][3], "%s row %zu: want %d got %d", isas[s], i, (int)rows[i][3],
+                      (int)places[i]);
         finish(m, &t, body);
     }
 }

@@ -234,8 +234,8 @@ Test(spec, structs_by_value) {
                                &e);
     cr_assert(s, "%s", e.text);
     const struct shape shape = {s->defaults, s->default_count};
-    static const struct launch_member members[] = {{0, 1, -1, 7},      {4, 4, -1, 301}, {8, 2, -1, 0xfffe},
-                                                   {16, 8, -1, 0x3ff8000000000000}, {24, 1, -1, 9}};
+    static const struct launch_member members[] = {
+        {0, 1, -1, 7}, {4, 4, -1, 301}, {8, 2, -1, 0xfffe}, {16, 8, -1, 0x3ff8000000000000}, {24, 1, -1, 9}};
     static const size_t sizes[] = {32, 16, 12}, alignments[] = {8, 16, 4};
     for (size_t i = 0; i < 3; i++) {
         struct launch_arg a;
