@@ -46,8 +46,8 @@ static bool check_struct(const struct launch *l, size_t i, const struct launch_a
         return fail(e, "argument %zu of %.200s is a struct of %zu bytes, the parameter %.200s has %zu", i, f->name,
                     a->bytes, v->name, v->bytes);
     if (a->alignment > v->alignment)
-        return fail(e, "argument %zu of %.200s is a struct on multiples of %zu bytes, the parameter %.200s is on %zu", i,
-                    f->name, a->alignment, v->name, v->alignment);
+        return fail(e, "argument %zu of %.200s is a struct on multiples of %zu bytes, the parameter %.200s is on %zu",
+                    i, f->name, a->alignment, v->name, v->alignment);
     for (size_t k = 0; k < a->member_count; ++k) {
         const struct launch_member *m = &a->members[k];
         if ((m->bytes != 1 && m->bytes != 2 && m->bytes != 4 && m->bytes != 8) || m->offset % m->bytes ||
@@ -105,8 +105,8 @@ static bool check_arguments(const struct launch *l, const struct ptx_function *f
             continue;
         }
         if (a->members || array)
-            return fail(e, "parameter %zu of %.200s, %.200s, is %s of %zu bytes, the argument is %s", i, f->name, v->name,
-                        array ? "an array (a struct by value)" : "a scalar", v->bytes,
+            return fail(e, "parameter %zu of %.200s, %.200s, is %s of %zu bytes, the argument is %s", i, f->name,
+                        v->name, array ? "an array (a struct by value)" : "a scalar", v->bytes,
                         a->members ? "a struct" : "none");
         if (a->bytes != 1 && a->bytes != 2 && a->bytes != 4 && a->bytes != 8)
             return fail(e, "argument %zu of %.200s has %zu bytes, must have 1, 2, 4 or 8", i, f->name, a->bytes);

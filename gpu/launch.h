@@ -18,17 +18,17 @@ struct launch_buffer {
                         * are OUT arrive filled with poison by whoever set the launch up */
 };
 
-struct launch_member { /* of a struct by value */
+struct launch_member {    /* of a struct by value */
     size_t offset, bytes; /* bytes: 1, 2, 4 or 8; 8 for a buffer */
     int buffer;           /* index into buffers: its address; or -1 */
     uint64_t value;       /* of a scalar, low bytes first */
 };
 
 struct launch_arg {
-    int buffer;     /* index into buffers, or -1: a scalar or a struct */
-    uint64_t value; /* of a scalar, low bytes first */
-    size_t bytes;   /* 1, 2, 4 or 8; 8 for a buffer; of a struct the whole, with its padding */
-    bool is_float;  /* a scalar that is a floating-point number */
+    int buffer;                    /* index into buffers, or -1: a scalar or a struct */
+    uint64_t value;                /* of a scalar, low bytes first */
+    size_t bytes;                  /* 1, 2, 4 or 8; 8 for a buffer; of a struct the whole, with its padding */
+    bool is_float;                 /* a scalar that is a floating-point number */
     struct launch_member *members; /* (member_count) of a struct; NULL: it is none. What lies between them is zero */
     size_t member_count, alignment;
 };
@@ -113,9 +113,9 @@ enum event_kind {
     EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
-    EVENT_BAD_TARGET,    /* a call through a pointer that is no function's, or of another shape; brx.idx past its table */
-    EVENT_STACK,         /* calls too deep, or local memory of a thread or block past what the machine gives */
-    EVENT_ASSERT,        /* __assertfail; trace.assertion has its text */
+    EVENT_BAD_TARGET, /* a call through a pointer that is no function's, or of another shape; brx.idx past its table */
+    EVENT_STACK,      /* calls too deep, or local memory of a thread or block past what the machine gives */
+    EVENT_ASSERT,     /* __assertfail; trace.assertion has its text */
     EVENT_KINDS,
 };
 

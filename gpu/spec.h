@@ -29,10 +29,10 @@ struct spec_arg {
     char *fill_sha256;       /* FILL_FILE: 64 lower-case hex digits, or NULL */
     char *expect_path;       /* file of right bytes, ready to open, or NULL */
     /* scalars */
-    struct spec_expr *value;      /* integer types; NULL for f32 and f64 */
-    uint64_t bits;                /* f32 and f64: the literal, rounded to nearest even; see spec_scalar */
+    struct spec_expr *value; /* integer types; NULL for f32 and f64 */
+    uint64_t bits;           /* f32 and f64: the literal, rounded to nearest even; see spec_scalar */
     /* structs by value, and what lies in them */
-    struct spec_arg *fields;  /* (field_count) scalars and structs; type_bytes is the size of the whole */
+    struct spec_arg *fields; /* (field_count) scalars and structs; type_bytes is the size of the whole */
     size_t field_count;
     size_t alignment, offset; /* as in C; offset: of a field in its struct */
 

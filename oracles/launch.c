@@ -33,11 +33,12 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             found = true;
         }
         if (v->kind == EVENT_STACK) {
-            char *what = v->bytes > 0 ? must_format(", with %zu bytes of local memory for the next", v->bytes)
-                                      : must_strdup("");
-            finding_of_event(out, "launch", VERDICT_LAUNCH, e, i,
-                             must_format("the stack of a thread ran out, %" PRId64 " calls deep%s", v->offset, what),
-                             "a recursion without end; the machine gives 1024 calls, 512 KiB a thread, 256 MiB a block");
+            char *what =
+                v->bytes > 0 ? must_format(", with %zu bytes of local memory for the next", v->bytes) : must_strdup("");
+            finding_of_event(
+                out, "launch", VERDICT_LAUNCH, e, i,
+                must_format("the stack of a thread ran out, %" PRId64 " calls deep%s", v->offset, what),
+                "a recursion without end; the machine gives 1024 calls, 512 KiB a thread, 256 MiB a block");
             free(what);
             found = true;
         }

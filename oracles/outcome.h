@@ -22,9 +22,9 @@ struct outcome {
     char rerun_schedule[SCHEDULE_NAME]; /* what --schedule must say to see this again, "": nothing */
     char digest[65];                    /* SHA-256 of all output bytes in argument order, "" when it did not run */
     uint64_t warp_instructions, macs;
-    size_t audit[AUDIT_KINDS]; /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
-    struct census census;      /* with options.census; its file names are the module's */
-    double seconds;            /* of the execution alone */
+    size_t audit[AUDIT_KINDS];  /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
+    struct census census;       /* with options.census; its file names are the module's */
+    double seconds;             /* of the execution alone */
     struct trace_print *prints; /* (print_count) the first ones of what printf wrote; owned */
     size_t print_count;
     uint64_t print_total; /* calls of printf, lane by lane */

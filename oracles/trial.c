@@ -44,8 +44,8 @@ static bool is_complete(const struct trace *t) {
     }
     for (size_t i = 0; i < t->event_count; ++i) {
         const enum event_kind k = t->events[i].kind;
-        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET || k == EVENT_LIMIT ||
-            k == EVENT_ASSERT || k == EVENT_BAD_TARGET || k == EVENT_STACK) {
+        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET || k == EVENT_LIMIT || k == EVENT_ASSERT ||
+            k == EVENT_BAD_TARGET || k == EVENT_STACK) {
             return false;
         }
     }

@@ -12,7 +12,7 @@ static const char *const seed_body =
     "st.shared.v4.u32 [%r8], {%r4, %r1, %r5, %r6};\nbar.sync 0;\nand.b32 %r9, %r6, 1008;\nadd.s32 %r10, %r7, %r9;\n"
     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r11, %r12, %r13, %r14}, [%r10];\n"
     "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r15, %r16, %r17, %r18}, {%r11, %r12, %r13, %r14}, {%r4, %r5}, "
-    "{%r15, %r16, %r17, %r18};\n"
+    "{%r1, %r2, %r5, %r6};\n"
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f11, %f12, %r17, %r18}, {%r11, %r12, %r13, %r14}, {%r4, "
     "%r5}, "
     "{%r15, %r16, %r17, 0f3F800000};\n"

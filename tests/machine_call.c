@@ -314,6 +314,10 @@ Test(machine_call, refused) {
          "a target that is no label"},
         {"a function's address in 32 bits", THREE, "mov.u32 %r1, f0;\nret;\n",
          "a function's address in a narrow register"},
+        {"a .param variable as local memory", "", "{ .param .b32 x; ld.local.u32 %r1, [x]; }\nret;\n",
+         "whose address is never taken"},
+        {"a parameter as local memory", ".func f (.param .b32 a) { .reg .b32 %x; ld.local.b32 %x, [a]; ret; }\n",
+         "{ .param .b32 y; call f, (y); }\nret;\n", "whose address is never taken"},
         {"a result's address", ".func (.param .b32 r) f () { .reg .b64 %x; mov.u64 %x, r; ret; }\n",
          "{ .param .b32 y; call (y), f, (); }\nret;\n", "an address in this state space"},
     };

@@ -251,6 +251,8 @@ bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32
     }
     if (v->function != d->function)
         return refuse(d, "a variable of another function");
+    if (v->space == PTX_PARAM && (formal(d, variable) < 0 || !d->spill[formal(d, variable)]))
+        return refuse(d, "a parameter in local memory, whose address is never taken");
     uint64_t at = v->offset;
     if (v->space == PTX_PARAM)
         at = d->spill[formal(d, variable)] - 1;
@@ -465,9 +467,9 @@ void pred_logic(struct decoder *d, uint32_t dst, uint32_t a, uint32_t b, int wha
 }
 
 bool decode_one(struct decoder *d) {
-    static const struct opcode *const tables[] = {
-        opcodes_convert, opcodes_compare, opcodes_cvt,   opcodes_memory, opcodes_async, opcodes_warp,
-        opcodes_tensor,  opcodes_scalar,  opcodes_video, opcodes_atomic, opcodes_hints, opcodes_call};
+    static const struct opcode *const tables[] = {opcodes_convert, opcodes_compare, opcodes_cvt,    opcodes_memory,
+                                                  opcodes_async,   opcodes_warp,    opcodes_tensor, opcodes_scalar,
+                                                  opcodes_video,   opcodes_atomic,  opcodes_hints,  opcodes_call};
     if (is_rare_integer(d))
         return decode_rare_integer(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
@@ -542,7 +544,7 @@ void link_records(struct decoder *d, const size_t *start) {
             p->wide[r->wide + k] = (uint32_t)start[p->wide[r->wide + k]];
     }
     for (size_t i = n; i-- > first;) /* the last record is an exit or a return */
-        p->run_end[i] = p->records[i].control       ? (uint32_t)i
+        p->run_end[i] = p->records[i].control   ? (uint32_t)i
                         : leader[i + 1 - first] ? (uint32_t)i + 1
                                                 : p->run_end[i + 1];
     free(leaders), free(leader);

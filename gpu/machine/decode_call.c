@@ -229,8 +229,8 @@ static bool decode_call(struct decoder *d) {
         const struct ptx_operand *one = result ? &results->elements[i - given] : &arguments->elements[i];
         if (i == given)
             first = scratch;
-        if (!actual(d, one, wanted_by(d, f, f ? (result ? f->returns : f->params) : NULL, result ? i - given : i), result,
-                    &scratch, pair))
+        if (!actual(d, one, wanted_by(d, f, f ? (result ? f->returns : f->params) : NULL, result ? i - given : i),
+                    result, &scratch, pair))
             return false;
         memcpy(d->p->wide + list + 2 + 2 * i, pair, sizeof pair);
     }
@@ -342,12 +342,8 @@ static bool decode_isspacep(struct decoder *d) {
 }
 
 const struct opcode opcodes_call[] = {
-    {"call", decode_call},
-    {"ret", decode_ret},
-    {"brx", decode_brx},
-    {"alloca", decode_alloca},
-    {"stacksave", decode_stack},
-    {"stackrestore", decode_stack},
-    {"isspacep", decode_isspacep},
-    {NULL, NULL},
+    {"call", decode_call},         {"ret", decode_ret},
+    {"brx", decode_brx},           {"alloca", decode_alloca},
+    {"stacksave", decode_stack},   {"stackrestore", decode_stack},
+    {"isspacep", decode_isspacep}, {NULL, NULL},
 };

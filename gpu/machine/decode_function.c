@@ -28,7 +28,8 @@ static bool place_registers(struct decoder *d) {
         scratch = bytes > scratch ? bytes : scratch;
     }
     if (f->frame_bytes > MOST_FRAME)
-        return fail(d->e, "%.600s:%d: the parameters of %.200s and of its calls take %zu bytes, at most %d are possible",
+        return fail(d->e,
+                    "%.600s:%d: the parameters of %.200s and of its calls take %zu bytes, at most %d are possible",
                     d->m->path, f->ptx_line, f->name, f->frame_bytes, MOST_FRAME);
     /* An entry's own parameters are constants. */
     const size_t lowest = f->entry ? (f->param_bytes + 3) / 4 : 0, frame = (f->frame_bytes + 3) / 4;
@@ -70,9 +71,9 @@ static bool place_frame(struct decoder *d) {
         }
     const uint32_t limit = local_limit((d->l->block[0] * d->l->block[1] * d->l->block[2] + LANES - 1) / LANES);
     if (end > limit || start > limit - end)
-        return fail(d->e,
-                    "%.600s:%d: %.200s takes %zu bytes of local memory, at most %u are possible in a block of this size",
-                    d->m->path, f->ptx_line, f->name, start + end, limit);
+        return fail(
+            d->e, "%.600s:%d: %.200s takes %zu bytes of local memory, at most %u are possible in a block of this size",
+            d->m->path, f->ptx_line, f->name, start + end, limit);
     c->local_start = (uint32_t)start;
     c->local_bytes = (uint32_t)end;
     c->local_alignment = (uint32_t)alignment;

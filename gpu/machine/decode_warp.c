@@ -185,9 +185,18 @@ static bool decode_redux(struct decoder *d) {
 }
 
 const struct opcode opcodes_warp[] = {
-    {"bra", decode_bra},      {"exit", decode_exit},
-    {"trap", decode_exit},    {"bar", decode_barrier}, {"barrier", decode_barrier},
-    {"membar", decode_fence}, {"fence", decode_fence}, {"shfl", decode_shfl},
-    {"vote", decode_vote},    {"elect", decode_elect}, {"activemask", decode_activemask},
-    {"match", decode_match},  {"redux", decode_redux}, {NULL, NULL},
+    {"bra", decode_bra},
+    {"exit", decode_exit},
+    {"trap", decode_exit},
+    {"bar", decode_barrier},
+    {"barrier", decode_barrier},
+    {"membar", decode_fence},
+    {"fence", decode_fence},
+    {"shfl", decode_shfl},
+    {"vote", decode_vote},
+    {"elect", decode_elect},
+    {"activemask", decode_activemask},
+    {"match", decode_match},
+    {"redux", decode_redux},
+    {NULL, NULL},
 };

@@ -6,9 +6,9 @@
  * lanes (a barrier, ldmatrix, mma, a .sync operation) makes its group wait until they have come or have exited, as
  * hardware does; only when all groups wait and none can go on does the lowest go without the others, and the handler
  * makes an event of it. Lanes in a function are one group with others there only when they came by the same calls
- * (struct frame), and what is called comes before what follows the call. A group that spins gives way at the end of its slice, to other groups and other warps. Other
- * schedules (schedule.h) run the highest group first, or any, and give way anywhere.
- * Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
+ * (struct frame), and what is called comes before what follows the call. A group that spins gives way at the end of its
+ * slice, to other groups and other warps. Other schedules (schedule.h) run the highest group first, or any, and give
+ * way anywhere. Legal by PTX ISA 9.7.12: there is no promise of where lanes join, and none is needed. */
 #include "schedule.h"
 #include "watch.h"
 #include <string.h>

@@ -12,9 +12,9 @@ handler op_narrow;
 enum narrow_format { NARROW_F16, NARROW_BF16, NARROW_TF32, NARROW_E4M3, NARROW_E5M2 };
 enum narrow_source { NARROW_OF_F32, NARROW_OF_F64, NARROW_OF_S32, NARROW_OF_U32, NARROW_OF_S64, NARROW_OF_U64 };
 enum narrow_rounding { NARROW_RN, NARROW_RZ, NARROW_RM, NARROW_RP, NARROW_RNA }; /* the first four: enum rounding */
-#define NARROW_FTZ 0x1000000 /* a subnormal f32 counts as zero */
-#define NARROW_SAT 0x2000000 /* into 0 .. 1; a NaN gives +0 */
-#define NARROW_RELU 0x4000000 /* below 0 gives +0; a NaN stays one */
+#define NARROW_FTZ       0x1000000                                               /* a subnormal f32 counts as zero */
+#define NARROW_SAT       0x2000000                                               /* into 0 .. 1; a NaN gives +0 */
+#define NARROW_RELU      0x4000000                                               /* below 0 gives +0; a NaN stays one */
 #define NARROW_SATFINITE 0x8000000 /* what is past the largest finite number, infinity too, gives that one */
 
 /* The low byte of a, e4m3 or (imm 1) e5m2, as f16: exact; a NaN gives 0x7fff. */

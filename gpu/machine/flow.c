@@ -93,7 +93,7 @@ static void close_graph(struct graph *g) {
 }
 
 bool flow_writes(const struct ptx_instruction *in, size_t operand) {
-    static const char *const none[] = {"st", "red",      "bra",       "brx",         "bar",
+    static const char *const none[] = {"st", "red",      "bra",       "brx",          "bar",
                                        "cp", "stmatrix", "nanosleep", "stackrestore", "barrier"};
     if (is(in, "call")) /* its results, when a target follows them */
         return operand == 0 && in->operand_count > 1 && in->operands[0].kind == PTX_OP_LIST;

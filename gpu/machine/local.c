@@ -234,11 +234,11 @@ void op_local_spill(struct warp *w, const struct record *r, uint32_t mask) {
     }
 }
 
-/* dst (64 bits) = address of a (64 bits) new bytes; imm = alignment. What there is no room for has an address that is in
- * no frame, after an event. */
+/* dst (64 bits) = address of a (64 bits) new bytes; imm = alignment. What there is no room for has an address that is
+ * in no frame, after an event. */
 void op_alloca(struct warp *w, const struct record *r, uint32_t mask) {
-    const uint64_t *bytes = reg64(w, r->a), alignment = (uint64_t)r->imm > ALLOCA_ALIGNMENT ? (uint64_t)r->imm
-                                                                                             : ALLOCA_ALIGNMENT;
+    const uint64_t *bytes = reg64(w, r->a),
+                   alignment = (uint64_t)r->imm > ALLOCA_ALIGNMENT ? (uint64_t)r->imm : ALLOCA_ALIGNMENT;
     const uint64_t limit = local_limit(w->block->machine->warps);
     uint64_t *d = reg64(w, r->dst);
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -273,7 +273,8 @@ void op_stacksave(struct warp *w, const struct record *r, uint32_t mask) {
 /* Back to what stacksave gave in this activation; anything else is EVENT_OUT_OF_BOUNDS and changes nothing. */
 void op_stackrestore(struct warp *w, const struct record *r, uint32_t mask) {
     const struct program *p = w->block->machine->program;
-    const uint32_t fixed = p->callees[w->frame->function].local_bytes + (w->frame->caller ? 0 : (uint32_t)p->module->local_bytes);
+    const uint32_t fixed =
+        p->callees[w->frame->function].local_bytes + (w->frame->caller ? 0 : (uint32_t)p->module->local_bytes);
     const uint64_t *a = reg64(w, r->a);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);

@@ -51,8 +51,8 @@ struct record {
     handler *run;
     int64_t imm;
     uint32_t dst, a, b, c; /* byte offsets into the register file, or predicate numbers. Memory: c = access number.
-                            * Branch: dst = target record. brx.idx: a = index, b = number of targets, wide = their records.
-                            * Call, return: call.c */
+                            * Branch: dst = target record. brx.idx: a = index, b = number of targets, wide = their
+                            * records. Call, return: call.c */
     uint32_t guard;        /* predicate number (| GUARD_NEGATED); 0: always */
     uint32_t wide;         /* first of the offsets in program.wide that do not fit above */
     uint32_t site;         /* instruction of the program: its trace site */
@@ -117,17 +117,17 @@ struct access {           /* one load, store or ldmatrix of the entry */
     bool valued;      /* a store of the registers at record.wide, one for each element */
 };
 
-struct callee { /* a function of the module that the program may reach, or the entry */
+struct callee {                   /* a function of the module that the program may reach, or the entry */
     const struct ptx_function *f; /* NULL: it is not reached, or has no body */
     uint32_t first;               /* record */
     uint32_t site;                /* of its first instruction */
     uint32_t words; /* register file: word 0 of its .param frame; those of an entry's own parameters do not exist */
     /* register file: registers of up to 32 bits and .param words, wider registers, shadows of up to 32 bits, the end */
     uint32_t window, window_wide, window_shadow, window_end;
-    uint32_t preds, preds_end;    /* its predicates */
-    uint32_t undefined, undefined_end; /* rows of program.undefined */
+    uint32_t preds, preds_end;                          /* its predicates */
+    uint32_t undefined, undefined_end;                  /* rows of program.undefined */
     uint32_t local_start, local_bytes, local_alignment; /* of an activation: its first variable, bytes from there on */
-    bool recursive;                        /* may be called while it is active */
+    bool recursive;                                     /* may be called while it is active */
 };
 
 struct program {
@@ -311,10 +311,10 @@ struct warp {
     uint32_t pc, mask; /* the group that runs */
     struct frame *frame;
     struct group others[LANES];
-    unsigned other_count; /* 0: all live lanes are together */
-    bool pinned;          /* the group that runs goes on, though another one is at a lower place */
-    bool forced;          /* the next record that needs other lanes goes without them: they cannot come */
-    uint64_t slice;       /* steps of the block at which the next turn is due */
+    unsigned other_count;   /* 0: all live lanes are together */
+    bool pinned;            /* the group that runs goes on, though another one is at a lower place */
+    bool forced;            /* the next record that needs other lanes goes without them: they cannot come */
+    uint64_t slice;         /* steps of the block at which the next turn is due */
     struct frame root;      /* of the entry */
     uint8_t *local;         /* (local_room * LANES) word a / 4 of lane l is the 32-bit word a / 4 * LANES + l */
     uint8_t *local_written; /* the same for what has been stored: 0xff or 0; NULL when that is not watched */
@@ -353,15 +353,15 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t event_order;
     struct event_table events;
     struct barrier barriers[16];
-    struct site_count *counts; /* (sites) with options.census, else NULL */
-    struct hazards *hazards;   /* NULL: not watched */
-    struct valid *valid;       /* NULL: not watched */
-    struct async *async;       /* NULL: the program copies nothing */
-    struct frame **spare;      /* (functions) frames to be used again, by function */
+    struct site_count *counts;       /* (sites) with options.census, else NULL */
+    struct hazards *hazards;         /* NULL: not watched */
+    struct valid *valid;             /* NULL: not watched */
+    struct async *async;             /* NULL: the program copies nothing */
+    struct frame **spare;            /* (functions) frames to be used again, by function */
     size_t frame_bytes, spare_bytes; /* of the frames in use, and of the spare ones */
-    struct prints *prints;     /* print.c */
-    bool stopped;              /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
-    bool ends_grid;            /* a trap or the budget */
+    struct prints *prints;           /* print.c */
+    bool stopped;                    /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
+    bool ends_grid;                  /* a trap or the budget */
 };
 
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
@@ -489,7 +489,7 @@ void check_convergence(struct warp *w, const struct record *r, uint32_t mask, ui
 
 /* call.c: frames. Limits; going past one is EVENT_STACK. */
 enum { MOST_DEPTH = 1024, MOST_LOCAL = 512 << 10, FRAME_GAP = 64 /* bytes between frames that are nobody's */ };
-enum { MOST_FRAME = 64 << 10 }; /* .param bytes of a function: its own and those of its calls */
+enum { MOST_FRAME = 64 << 10 };              /* .param bytes of a function: its own and those of its calls */
 #define MOST_STACK_BYTES ((size_t)256 << 20) /* of a block: local memory, and as much for frames */
 /* Local memory that a thread may have, of a block of so many warps: MOST_LOCAL, but for large blocks. */
 static inline uint32_t local_limit(uint32_t warps) {
@@ -498,7 +498,7 @@ static inline uint32_t local_limit(uint32_t warps) {
 }
 bool frames_open(struct block *b, struct error *e);
 void frames_close(struct block *b);
-void frames_start(struct warp *w, uint32_t lanes); /* the entry's frame alone, for these lanes */
+void frames_start(struct warp *w, uint32_t lanes);                  /* the entry's frame alone, for these lanes */
 void frames_exit(struct frame *f, uint32_t lanes, struct block *b); /* these lanes are gone from it and its callers */
 /* Where a group is among others of its warp: < 0: a comes before b in the program's order of execution, as far as it
  * has one: calls count where they stand, and what is called comes before what follows. */
@@ -506,7 +506,8 @@ int frame_order(const struct frame *a, uint32_t pc_a, const struct frame *b, uin
 /* The lanes of mask do call r. *target: the function of the first of them, *went: those that go there; their frame, or
  * NULL after an event that stops the block. */
 struct frame *call_enter(struct warp *w, const struct record *r, uint32_t mask, uint32_t *went);
-/* The lanes of mask return from w->frame: results are handed over. The caller's frame; *back: the record to go on at. */
+/* The lanes of mask return from w->frame: results are handed over. The caller's frame; *back: the record to go on at.
+ */
 struct frame *call_leave(struct warp *w, uint32_t mask, uint32_t *back);
 /* Makes an event that ends the block and the grid. */
 void stop_block(struct warp *w, const struct record *r, unsigned lane, struct event v);

@@ -385,8 +385,7 @@ void op_param(struct warp *w, const struct record *r, uint32_t mask) {
     param_access(w, r, x, mask, addr);
 }
 
-bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_t address, uint8_t *out,
-                  size_t bytes) {
+bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_t address, uint8_t *out, size_t bytes) {
     const struct block *b = w->block;
     struct machine *m = b->machine;
     if (address - LOCAL_WINDOW < WINDOW_BYTES)

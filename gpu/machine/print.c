@@ -1,6 +1,6 @@
-/* printf and assert on the device. vprintf gets a format and a buffer with the arguments, each at a multiple of its size
- * (integers 4 bytes, long and pointers 8, floating-point numbers 8); the text is made here and kept, in the order of
- * (block, execution), whatever the number of CPU threads. Source: CUDA C++ Programming Guide, "Formatted Output" and
+/* printf and assert on the device. vprintf gets a format and a buffer with the arguments, each at a multiple of its
+ * size (integers 4 bytes, long and pointers 8, floating-point numbers 8); the text is made here and kept, in the order
+ * of (block, execution), whatever the number of CPU threads. Source: CUDA C++ Programming Guide, "Formatted Output" and
  * "Assertion"; PTX ISA 7.1; facts K-6. */
 #include "../../ref/checked.h"
 #include "machine.h"
@@ -285,7 +285,8 @@ static uint64_t wide_word(const struct warp *w, uint32_t offset, unsigned lane) 
     return reg32(w, offset)[lane] | (uint64_t)reg32(w, offset + 128)[lane] << 32;
 }
 
-/* wide = .param words of format and arguments; c = an access of single bytes; dst = word of the result: conversions done, -1 without a format. */
+/* wide = .param words of format and arguments; c = an access of single bytes; dst = word of the result: conversions
+ * done, -1 without a format. */
 void op_printf(struct warp *w, const struct record *r, uint32_t mask) {
     struct block *b = w->block;
     struct prints *p = b->prints;

@@ -441,12 +441,12 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
         const bool known = in->file >= 0 && (size_t)in->file < module->file_count;
         const bool inlined = in->inlined_file >= 0 && (size_t)in->inlined_file < module->file_count;
         t->sites[first + i] = (struct trace_site){.file = known ? module->files[in->file] : NULL,
-                                          .line = in->line,
-                                          .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
-                                          .inlined_line = in->inlined_line,
-                                          .ptx_line = in->ptx_line,
-                                          .text = in->text,
-                                          .instruction_class = census_class(in)};
+                                                  .line = in->line,
+                                                  .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
+                                                  .inlined_line = in->inlined_line,
+                                                  .ptx_line = in->ptx_line,
+                                                  .text = in->text,
+                                                  .instruction_class = census_class(in)};
     }
 }
 

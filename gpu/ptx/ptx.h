@@ -56,14 +56,14 @@ struct ptx_variable {
     const char *name;
     enum ptx_space space;
     enum ptx_type type;
-    bool external;          /* .extern .shared x[]: starts where the static shared variables end */
-    size_t alignment;       /* bytes, a power of two */
-    size_t bytes;           /* 0 for an .extern array without a size */
-    size_t offset;          /* parameters: natural C layout, those of functions each from a word on; shared, local: placed by place.c, each space from 0;
-                             * global and const: 0, whoever runs the program places them */
-    int function;           /* declared in this function (index), or -1: module-level */
-    int reg;                /* parameter or return value in a register (.reg): which one; else -1 */
-    const uint8_t *initial; /* (bytes) or NULL: not initialised */
+    bool external;    /* .extern .shared x[]: starts where the static shared variables end */
+    size_t alignment; /* bytes, a power of two */
+    size_t bytes;     /* 0 for an .extern array without a size */
+    size_t offset;    /* parameters: natural C layout, those of functions each from a word on; shared, local: placed by
+                       * place.c, each space from 0;    global and const: 0, whoever runs the program places them */
+    int function;     /* declared in this function (index), or -1: module-level */
+    int reg;          /* parameter or return value in a register (.reg): which one; else -1 */
+    const uint8_t *initial;                   /* (bytes) or NULL: not initialised */
     const struct ptx_relocation *relocations; /* addresses within initial, ascending by offset */
     size_t relocation_count;
 };

@@ -77,7 +77,8 @@ const char *intern_name(struct parser *p, const char *text, size_t size) {
 bool open_scope(struct parser *p) {
     if (p->depth + 1 == MAX_SCOPES)
         return fail_at(p, p->token.at, "scopes nested more than %d deep", MAX_SCOPES);
-    p->scopes[++p->depth] = (struct scope){.first_pending = p->pending.count, .opened_at = p->token.at, .frame_end = p->frame_end};
+    p->scopes[++p->depth] =
+        (struct scope){.first_pending = p->pending.count, .opened_at = p->token.at, .frame_end = p->frame_end};
     return true;
 }
 

@@ -277,9 +277,9 @@ bool parse_parameters(struct parser *p, bool entry, int **indices, size_t *count
         }
         advance(p);
         int *index = grow(p, &list, sizeof *index);
-        ok = index && (in_register ? parse_register_parameter(p, index)
-                                   : parse_declared_type(p, &d) &&
-                                         parse_variable(p, PTX_PARAM, false, &d, true, index));
+        ok =
+            index && (in_register ? parse_register_parameter(p, index)
+                                  : parse_declared_type(p, &d) && parse_variable(p, PTX_PARAM, false, &d, true, index));
     }
     ok = ok && expect_mark(p, ')');
     if (ok && list.count) {
