@@ -244,6 +244,31 @@ Test(machine_rare, special_registers) {
     }
 }
 
+/* Many blocks discard the same bytes, and others store into each sixteen of them: a race, one access of 128 bytes. */
+Test(machine_rare, discard_and_stores_of_many_blocks) {
+    static uint8_t bytes[1024];
+    static const char body[] =
+        "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nand.b32 %r3, %r2, 1;\n"
+        "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra store;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 ret;\n"
+        "discard.global.L2 [%rd1+128], 128;\nret;\nstore:\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\n"
+        "st.global.u32 [%rd2+128], %r1;\nret;\n";
+    struct launch_buffer b = {.name = "out", .role = BUFFER_OUT, .bytes = sizeof bytes, .cell_bytes = 4, .data = bytes};
+    const struct machine_test test = {
+        .body = body, .buffers = &b, .buffer_count = 1, .grid = {64, 1, 1}, .block = {32, 1, 1}, .threads = 4};
+    struct trace t;
+    struct ptx_module *m = machine_must(&test, &t);
+    size_t races = 0;
+    for (size_t i = 0; i < t.event_count; ++i)
+        if (t.events[i].kind == EVENT_RACE && t.events[i].bytes == 128) {
+            ++races;
+            cr_expect(t.events[i].offset == 128, "first raced byte %lld", (long long)t.events[i].offset);
+            cr_expect(t.events[i].count == 32, "%llu discards race, 32 were made", (unsigned long long)t.events[i].count);
+        }
+    cr_expect(races == 1, "%zu races of a discard", races);
+    trace_free(&t);
+    ptx_free(m);
+}
+
 /* Discarded bytes are poison, and count as not stored. */
 Test(machine_rare, discard) {
     uint8_t bytes[512];

@@ -439,6 +439,7 @@ handler op_stmatrix, op_movmatrix;
 
 /* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
 handler op_count_executed, op_count_access;
+handler op_literature; /* ahead of an mma whose model is the literature's: the event that says so */
 
 /* warp_ops.c */
 handler op_elect, op_clock;
