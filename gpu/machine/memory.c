@@ -519,6 +519,7 @@ void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     struct spot spots[LANES];
     memory_addresses(w, r, addr);
     find_spots(w, r, mask, addr, spots);
+    leave_open(m, OPEN_DISCARD);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         struct spot spot = spots[lane];
