@@ -162,7 +162,7 @@ struct trace_site {   /* one instruction of the entry, or of a function that it 
 
 /* Who stored a cell: block number (x fastest), thread number in the block, instruction. */
 struct cell_writer {
-    uint64_t block;
+    uint32_t block;
     uint32_t thread;
     uint32_t instruction;
 };

@@ -187,11 +187,13 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
     bool notes_stores;                /* in traffic; else coverage tells of them */
+    bool direct;                      /* stores are told to nobody, and blocks come one after the other */
     atomic_bool met;                  /* there is something in traffic */
     uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
-    uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays */
+    uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays.
+                                       * 0 while coverage says the same: one store, of a whole cell */
     bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
