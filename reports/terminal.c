@@ -274,6 +274,11 @@ void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_
 
 void terminal_stats(FILE *out, const struct totals *t) {
     const double s = t->seconds > 0 ? t->seconds : 1e-9;
+    if (t->on_gpu) {
+        fprintf(out, "device: %zu launch%s in %.6f s\n", t->launches, t->launches == 1 ? "" : "es", t->seconds);
+        fprintf(out, "run: %.2f s wall\n", t->wall_seconds);
+        return;
+    }
     fprintf(out,
             "machine: %" PRIu64 " warp instructions, %" PRIu64 " MACs in %.3f thread-seconds: "
             "%.1f M warp instructions/s and %.1f M MACs/s a thread\n",

@@ -215,6 +215,7 @@ enum order_reason {
     OPEN_UNWATCHED = 1 << 6,
     OPEN_COPY = 1 << 7,  /* a cp.async from memory that the launch writes */
     OPEN_CLOCK = 1 << 8, /* %clock, %globaltimer, %smid, %nsmid, %gridid */
+    OPEN_DISCARD = 1 << 9, /* a discard: what stood there, and who stored it, is gone for coverage and races */
 };
 
 struct machine { /* one run */
@@ -441,6 +442,7 @@ handler op_stmatrix, op_movmatrix;
 
 /* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
 handler op_count_executed, op_count_access;
+handler op_literature; /* ahead of an mma whose model is the literature's: the event that says so */
 
 /* warp_ops.c */
 handler op_elect, op_clock;

@@ -508,6 +508,21 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
         host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
 }
 
+/* Notes the traffic of bytes that several locks guard: under each lock the words that are its own. Where races are
+ * judged one thread runs and no lock is needed; it is one access there, not many. */
+static void discard_noted(struct warp *w, const struct record *r, unsigned lane, struct spot spot, size_t bytes,
+                          const uint8_t *gone) {
+    struct machine *m = w->block->machine;
+    const size_t end = spot.offset + bytes, piece = m->exact ? bytes : spot.region->lock_bytes;
+    while (spot.offset < end) {
+        const size_t next = m->exact ? end : (spot.offset / piece + 1) * piece, n = (next < end ? next : end) - spot.offset;
+        atomic_flag *lock = lock_spot(m, &spot);
+        hazard_global(w, r, lane, spot.region, spot.offset, n, gone);
+        unlock_spot(lock);
+        spot.offset += n;
+    }
+}
+
 /* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
 void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
@@ -520,14 +535,12 @@ void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     struct spot spots[LANES];
     memory_addresses(w, r, addr);
     find_spots(w, r, mask, addr, spots);
+    leave_open(m, OPEN_DISCARD);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         struct spot spot = spots[lane];
-        if (spot.region && spot.region->traffic) {
-            atomic_flag *lock = lock_spot(m, &spot);
-            hazard_global(w, r, lane, spot.region, spot.offset, x->bytes, gone);
-            unlock_spot(lock);
-        }
+        if (spot.region && spot.region->traffic)
+            discard_noted(w, r, lane, spot, x->bytes, gone);
         for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
             struct region *g = spot.region;
             atomic_flag *lock = lock_spot(m, &spot);
