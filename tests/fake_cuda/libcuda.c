@@ -111,7 +111,7 @@ API result cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     static unsigned next;
     void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     taken[next++ % 1024] = memory;
-    *pointer = (uint64_t)(uintptr_t)memory;
+    *pointer = (uint64_t)(uintptr_t)taken[(next - 1) % 1024];
     ++live_allocations;
     return *pointer ? OK : NO_MEMORY;
 }
