@@ -57,6 +57,21 @@ static bool parse_schedule(const char *text, struct judging *j) {
     return true;
 }
 
+const struct arch *arch_option(const char *command, const char *text) {
+    const struct arch *a = arch_named(text);
+    if (a == NULL) {
+        char *known = must_strdup("");
+        for (size_t i = 0; archs[i].name != NULL; ++i) {
+            char *more = must_format("%s %s", known, archs[i].name);
+            free(known);
+            known = more;
+        }
+        usage_error(command, "--arch %s: unknown architecture; known:%s", text, known);
+        free(known);
+    }
+    return a;
+}
+
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
     case JUDGING_RUNNER:
@@ -82,12 +97,8 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
                                  "async, sync, stores, separated by commas",
                                  optarg);
     case JUDGING_ARCH:
-        j->launch.arch = arch_named(optarg);
-        return j->launch.arch != NULL ? -1
-                                      : usage_error(command,
-                                                    "--arch %s: unknown architecture; known: sm_75 sm_80 sm_86 sm_87 "
-                                                    "sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121",
-                                                    optarg);
+        j->launch.arch = arch_option(command, optarg);
+        return j->launch.arch != NULL ? -1 : EXIT_INPUT;
     case JUDGING_SCHEDULE:
         return parse_schedule(optarg, j)
                    ? -1
@@ -107,23 +118,41 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
 char *judging_again(const struct judging *j, const struct outcome *o) {
     char name[SCHEDULE_NAME];
     schedule_name(&j->launch.schedule, name);
+    const bool on_gpu = j->runner == &runner_device; /* its architecture was not asked for */
     const char *schedule = j->schedules == SCHEDULES_ALL   ? "all"
                            : j->schedules == SCHEDULES_ONE ? name
                                                            : o->rerun_schedule;
-    return must_format("%s%s%s%s%s%s%s", j->runner == &runner_device ? " --runner device" : "",
-                       j->launch.arch != NULL ? " --arch " : "", j->launch.arch != NULL ? j->launch.arch->name : "",
-                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "",
-                       schedule[0] != 0 ? " --schedule " : "", schedule);
+    const bool arch = j->launch.arch != NULL && !on_gpu;
+    return must_format("%s%s%s%s%s%s%s", on_gpu ? " --runner device" : "", arch ? " --arch " : "",
+                       arch ? j->launch.arch->name : "", j->watches != NULL ? " --watches " : "",
+                       j->watches != NULL ? j->watches : "", schedule[0] != 0 ? " --schedule " : "", schedule);
 }
 
-int judging_check(const char *command, const struct judging *j) {
+/* The row of a GPU's compute capability, or the last one before it. */
+static const struct arch *arch_of_gpu(int sm) {
+    const struct arch *a = archs;
+    while (a[1].name != NULL && (int)a[1].sm <= sm) {
+        ++a;
+    }
+    return a;
+}
+
+int judging_check(const char *command, struct judging *j) {
     struct error e;
     struct device_identity id;
     if (j->runner == &runner_device) {
+        const char *option = j->launch.arch != NULL           ? "--arch: a GPU is what it is"
+                             : j->watches != NULL             ? "--watches: a GPU watches nothing"
+                             : j->schedules != SCHEDULES_OPEN ? "--schedule: a GPU takes an order of its own"
+                                                              : NULL;
+        if (option != NULL) {
+            return usage_error(command, "%s; it goes with --runner machine", option);
+        }
         if (!device_identify(&id, &e)) {
             return usage_error(command, "%s", e.text);
         }
         fprintf(stderr, "warpproof %s: on %s (sm_%d), driver %s\n", command, id.name, id.sm, id.driver);
+        j->launch.arch = arch_of_gpu(id.sm);
     }
     return j->json == NULL || file_can_put(j->json, &e) ? -1 : usage_error(command, "%s", e.text);
 }
@@ -176,6 +205,7 @@ void judging_threads(const char *command, struct judging *j) {
 
 struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads) {
     struct totals t = {.wall_seconds = wall_seconds, .threads = threads};
+    size_t ran = 0;
     for (size_t i = 0; i < count; ++i) {
         const enum verdict v = outcome_verdict(&outcomes[i]);
         t.passed += v == VERDICT_PASS;
@@ -184,7 +214,10 @@ struct totals totals_of(const struct outcome *outcomes, size_t count, double wal
         t.warp_instructions += outcomes[i].warp_instructions;
         t.macs += outcomes[i].macs;
         t.seconds += outcomes[i].seconds;
+        t.launches += outcomes[i].on_gpu ? outcomes[i].judged : outcomes[i].schedule_count;
+        ran += outcomes[i].on_gpu;
     }
+    t.on_gpu = ran > 0;
     return t;
 }
 

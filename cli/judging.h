@@ -45,8 +45,12 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
  * again; where no schedule was asked for, the one that shows the findings. The caller frees it. */
 char *judging_again(const struct judging *j, const struct outcome *o);
 
-/* Before anything runs: -1, or the exit code after a message when the JSON file cannot be written. */
-int judging_check(const char *command, const struct judging *j);
+/* The architecture that --arch names, or NULL after a message with those that are known. */
+const struct arch *arch_option(const char *command, const char *text);
+
+/* Before anything runs: -1, or the exit code after a message, when the JSON file cannot be written, when there is no
+ * GPU for --runner device, or when an option does not go with it. j->launch.arch becomes that of the GPU. */
+int judging_check(const char *command, struct judging *j);
 
 /* Lowers j->threads to as many as can be made now, with a line on stderr, and makes them the number that every parallel
  * region takes. Call it once all input is in memory: what that takes is not left for the stacks of threads. */

@@ -64,6 +64,10 @@ static void at_exit(void) {
 }
 
 int main(int argc, char **argv) {
+    static char output[1 << 16]; /* most reports fit: when they cannot be written, it is known why (close_output) */
+    if (!isatty(STDOUT_FILENO)) {
+        setvbuf(stdout, output, _IOFBF, sizeof output);
+    }
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write */
     refuse_shortened_files();
     atexit(at_exit);

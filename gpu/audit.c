@@ -1,22 +1,24 @@
 #include "audit.h"
 #include "../ref/checked.h"
+#include "machine/tensor_model.h"
 #include <stdlib.h>
 #include <string.h>
 
 const char *const audit_names[AUDIT_KINDS] = {"fusible",          "approximate", "float atomic", "environment",
-                                              "machine-specific", "measured",    "flush"};
+                                              "machine-specific", "literature",  "measured",     "flush"};
 const char *const audit_texts[AUDIT_KINDS] = {
     "mul and add without .rn that ptxas may fuse",
     "approximate instructions: only an error bound is documented",
     "atomics on floats: the order of the additions is open",
     "values of the environment: another run may see others",
     "results that the document leaves to the machine",
+    "float mma by the literature's model of this architecture: not measured",
     "open in the document, measured on sm_90",
     ".ftz: subnormal numbers become zeros",
 };
 
 bool audit_is_open(enum audit_kind k) {
-    return k <= AUDIT_MACHINE;
+    return k < AUDIT_MEASURED;
 }
 
 static bool is(const struct ptx_instruction *in, const char *opcode) {
@@ -78,10 +80,12 @@ static const struct ptx_instruction **find_products(const struct ptx_function *f
     return defined;
 }
 
+/* *measured: bit for bit on sm_90. */
 static bool is_approximate(const struct ptx_instruction *in, bool *measured) {
     static const char *const always[] = {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"};
     const bool approx = has(in, "approx") || has(in, "full");
-    *measured = approx && last_type(in) == PTX_F32 && !has(in, "full") && (is(in, "rcp") || is(in, "div"));
+    const enum ptx_type t = last_type(in);
+    *measured = approx && (t == PTX_F32 ? is(in, "rcp") || is(in, "div") : t != PTX_F64);
     for (size_t i = 0; i < sizeof always / sizeof *always; ++i)
         if (is(in, always[i]))
             return true;
@@ -115,10 +119,16 @@ static bool is_machine_specific(const struct ptx_instruction *in) {
 static bool is_float_mma(const struct ptx_instruction *in) {
     if (!is(in, "mma") && !is(in, "wgmma") && !is(in, "wmma"))
         return false;
-    return has(in, "f32") || has(in, "f16");
+    return has(in, "f32") || has(in, "f16") || has(in, "f64");
 }
 
-static void audit_instruction(struct audit *a, const struct ptx_function *f,
+static enum audit_kind float_mma_kind(const struct ptx_instruction *in, const struct arch *arch) {
+    const struct tensor_unit *unit = tensor_unit(arch);
+    const bool fp8 = has(in, "e4m3") || has(in, "e5m2");
+    return unit->measured ? AUDIT_MEASURED : fp8 && unit->fp8 == FP8_UNKNOWN ? AUDIT_MACHINE : AUDIT_LITERATURE;
+}
+
+static void audit_instruction(struct audit *a, const struct ptx_function *f, const struct arch *arch,
                               const struct ptx_instruction *const *products, const struct ptx_instruction *in) {
     bool measured = false;
     const enum ptx_type t = last_type(in);
@@ -128,7 +138,7 @@ static void audit_instruction(struct audit *a, const struct ptx_function *f,
             note(a, AUDIT_FUSIBLE, f, in, mul);
     }
     if (is_approximate(in, &measured))
-        note(a, measured ? AUDIT_MEASURED : AUDIT_APPROXIMATE, f, in, NULL);
+        note(a, measured && arch->sm == 90 ? AUDIT_MEASURED : AUDIT_APPROXIMATE, f, in, NULL);
     if ((is(in, "atom") || is(in, "red")) && is_float(t) && has(in, "add"))
         note(a, AUDIT_FLOAT_ATOMIC, f, in, NULL);
     if (reads_environment(in))
@@ -136,7 +146,7 @@ static void audit_instruction(struct audit *a, const struct ptx_function *f,
     if (is_machine_specific(in))
         note(a, AUDIT_MACHINE, f, in, NULL);
     if (is_float_mma(in))
-        note(a, AUDIT_MEASURED, f, in, NULL);
+        note(a, float_mma_kind(in, arch), f, in, NULL);
     if (has(in, "ftz"))
         note(a, AUDIT_FLUSH, f, in, NULL);
 }
@@ -166,8 +176,10 @@ static void reach(const struct ptx_function *f, struct todo *t) {
         }
 }
 
-void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, struct audit *a) {
+void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, const struct arch *arch,
+                 struct audit *a) {
     *a = (struct audit){.items = NULL};
+    arch = arch ? arch : arch_default();
     struct todo t = {must_calloc(m->function_count + 1, sizeof *t.reached),
                      must_calloc(m->function_count + 1, sizeof *t.functions), 0};
     add(&t, (int)(entry - m->functions));
@@ -182,7 +194,7 @@ void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, s
             continue;
         const struct ptx_instruction **products = find_products(f);
         for (size_t k = 0; k < f->instruction_count; ++k)
-            audit_instruction(a, f, products, &f->instructions[k]);
+            audit_instruction(a, f, arch, products, &f->instructions[k]);
         free(products);
         a->instructions += f->instruction_count;
     }

@@ -3,6 +3,7 @@
 #ifndef GPU_AUDIT_H
 #define GPU_AUDIT_H
 
+#include "arch.h"
 #include "ptx/ptx.h"
 
 enum audit_kind {
@@ -12,13 +13,16 @@ enum audit_kind {
     AUDIT_ENVIRONMENT,  /* clocks, numbers of multiprocessors, activemask: another run may see another value */
     AUDIT_MACHINE,      /* the document leaves the result to the machine: a divisor that may be 0, operations of a warp
                          * without .sync, brx.idx past its table */
-    AUDIT_MEASURED, /* open in the document, known here by measurement on sm_90: float mma, rcp.approx, div.approx */
-    AUDIT_FLUSH,    /* .ftz: determined, but subnormal numbers are lost */
+    AUDIT_LITERATURE,   /* float mma of an architecture whose model is the literature's (gpu/machine/tensor_model.h):
+                         * the machine's bits are exactly that model's, and nobody here has held them to the silicon */
+    AUDIT_MEASURED,     /* open in the document, known here by measurement: on sm_90 float mma, rcp, div.approx and
+                         * div.full of f32, ex2 and tanh of 16-bit numbers */
+    AUDIT_FLUSH,        /* .ftz: determined, but subnormal numbers are lost */
     AUDIT_KINDS,
 };
 extern const char *const audit_names[AUDIT_KINDS]; /* "fusible" ... */
 extern const char *const audit_texts[AUDIT_KINDS]; /* one line for people */
-bool audit_is_open(enum audit_kind k);             /* the first five */
+bool audit_is_open(enum audit_kind k);             /* all before AUDIT_MEASURED */
 
 struct audit_item {
     enum audit_kind kind;
@@ -34,8 +38,11 @@ struct audit {
     size_t instructions; /* looked at */
 };
 
-/* Of an entry and of every function that it can reach. The caller frees it; items point into the module. */
-void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, struct audit *a);
+/* Of an entry and of every function that it can reach, for one architecture (NULL: arch_default). What was measured was
+ * measured on sm_90: on any other, approximate functions are AUDIT_APPROXIMATE, float mma is AUDIT_LITERATURE, and fp8
+ * mma of which nothing is published AUDIT_MACHINE. The caller frees it; items point into the module. */
+void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, const struct arch *arch,
+                 struct audit *a);
 void audit_free(struct audit *a);
 size_t audit_open(const struct audit *a); /* items that leave bits open */
 

@@ -180,6 +180,23 @@ void launch_refused(const struct launch *l, struct trace *t) {
     t->buffer_count = l->buffer_count;
 }
 
+bool trace_complete(const struct trace *t) {
+    for (size_t i = 0; i < t->event_count; ++i)
+        switch (t->events[i].kind) {
+        case EVENT_TRAP:
+        case EVENT_DEADLOCK:
+        case EVENT_STEP_BUDGET:
+        case EVENT_LIMIT:
+        case EVENT_ASSERT:
+        case EVENT_BAD_TARGET:
+        case EVENT_STACK:
+            return false;
+        default:
+            break;
+        }
+    return !t->device_fault;
+}
+
 void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]) {
     if (s->order == SCHEDULE_RANDOM)
         snprintf(name, SCHEDULE_NAME, "random:%" PRIu64, s->seed);

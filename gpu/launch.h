@@ -54,7 +54,8 @@ enum watch {
 enum { WATCHES = 8 };
 extern const char *const watch_names[WATCHES]; /* "bounds" ..., by bit */
 
-/* The order in which warps, lanes of one store, and asynchronous copies take their turns. PTX allows every one. */
+/* The order in which blocks, warps, lanes of one store, and asynchronous copies take their turns. PTX allows every one.
+ */
 enum schedule_order { SCHEDULE_IN_ORDER, SCHEDULE_REVERSED, SCHEDULE_RANDOM };
 struct schedule {
     enum schedule_order order;
@@ -113,6 +114,7 @@ enum event_kind {
     EVENT_ASYNC_SIZE,    /* a cp.async whose source size (offset) is above its size (bytes): undefined */
     EVENT_ABSENT_LANE,   /* shfl.sync reads a lane that does not take part */
     EVENT_APPROXIMATE,   /* an instruction without a bit-exact model was executed */
+    EVENT_LITERATURE,    /* an mma was executed by a numeric model that is the literature's, not measured */
     EVENT_BAD_TARGET, /* a call through a pointer that is no function's, or of another shape; brx.idx past its table */
     EVENT_STACK,      /* calls too deep, or local memory of a thread or block past what the machine gives */
     EVENT_ASSERT,     /* __assertfail; trace.assertion has its text */
@@ -161,7 +163,7 @@ struct trace_site {   /* one instruction of the entry, or of a function that it 
 
 /* Who stored a cell: block number (x fastest), thread number in the block, instruction. */
 struct cell_writer {
-    uint64_t block;
+    uint32_t block;
     uint32_t thread;
     uint32_t instruction;
 };
@@ -200,7 +202,7 @@ struct trace {
     size_t event_count;
     struct trace_site *sites;
     size_t site_count;
-    struct site_count *counts;  /* (site_count), NULL on a real GPU */
+    struct site_count *counts;  /* (site_count) of a census; else, and on a real GPU, NULL */
     struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
     size_t print_count;
     uint64_t print_total; /* calls that printed, those past TRACE_PRINTS too */
@@ -212,7 +214,9 @@ struct trace {
     struct buffer_coverage *coverage; /* (buffer_count) */
     size_t buffer_count;
     char *device_fault;         /* what a real GPU said when it stopped the launch, else NULL */
-    bool has_coverage;          /* false on a real GPU: only the poison tells there */
+    bool has_coverage;          /* false without WATCH_STORES and on a real GPU: only the poison tells there */
+    bool on_gpu;                /* a real GPU ran it: besides bytes there are its fault and changed guard bands and
+                                 * inputs (anonymous events), and nothing else was watched or counted */
     uint64_t warp_instructions; /* guarded-off instructions count as well, as on hardware */
     uint64_t macs;              /* multiply-adds done by mma and dp4a, over all lanes */
     double seconds;             /* wall time of the execution alone */
@@ -230,6 +234,9 @@ struct runner {
 extern const struct runner runner_machine, runner_device;
 
 void trace_free(struct trace *t);
+/* The launch ran to its end: no trap, failed assertion, bad jump, deadlock, exhausted stack or budget, no fault of a
+ * GPU, and it was not refused. */
+bool trace_complete(const struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
  * array of bytes of the same size),

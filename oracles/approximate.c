@@ -1,6 +1,7 @@
 /* approximate: every instruction that was executed has a bit-exact model. Where one has not (ex2.approx.ftz.f32 ...)
  * the machine computes a value within the instruction's error bound, and no comparison of bits says anything about the
- * kernel: APPROXIMATE, whether the bytes are equal or not. Parity then reports a difference as APPROXIMATE too. */
+ * kernel: APPROXIMATE, whether the bytes are equal or not. Parity then reports a difference as APPROXIMATE too. A model
+ * that is exact, but known from the literature alone (float mma of other architectures than sm_90), is a note. */
 #include "../ref/checked.h"
 #include "oracle.h"
 #include <stdlib.h>
@@ -28,8 +29,30 @@ static char *opcode_of(const struct evidence *e, const struct event *v) {
     return must_format("%.*s", (int)strcspn(text, " \t"), text);
 }
 
+/* Once, with the first place. No fault: every program of that architecture is judged by that model. */
+static void note_literature(const struct evidence *e, struct findings *out) {
+    for (size_t i = 0; i < e->trace->event_count; ++i) {
+        const struct event *v = &e->trace->events[i];
+        if (v->kind == EVENT_LITERATURE) {
+            const struct arch *arch = e->launch->options.arch != NULL ? e->launch->options.arch : arch_default();
+            struct where p = {.cell = {-1, -1}};
+            where_site(&p, e->trace, v->instruction);
+            findings_note(out, "float mma of %s: model of the literature, not measured (first at %s)", arch->name,
+                          where_text(&p));
+            free(p.file);
+            free(p.inlined_file);
+            free(p.instruction);
+            return;
+        }
+    }
+}
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
+    if (e->trace->on_gpu) {
+        return RULING_NOT_JUDGED;
+    }
+    note_literature(e, out);
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];
         if (v->kind != EVENT_APPROXIMATE || event_repeats(e, i)) {

@@ -123,7 +123,8 @@ static void note_benign(const struct evidence *e, struct findings *out) {
 }
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    if (e->launch->options.unwatched & WATCH_HAZARDS && e->launch->options.unwatched & WATCH_ASYNC) {
+    const uint32_t mine = WATCH_HAZARDS | WATCH_ASYNC;
+    if ((e->launch->options.unwatched & mine) == mine || e->trace->on_gpu) {
         return RULING_NOT_JUDGED;
     }
     bool found = false;

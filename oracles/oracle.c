@@ -63,20 +63,20 @@ char *writer_text(const struct launch *l, const struct trace *t, const struct ce
     return text;
 }
 
-static bool same_line(const struct evidence *e, const struct event *a, const struct event *b) {
-    if (a->instruction == b->instruction) {
+bool trace_same_line(const struct trace *t, size_t a, size_t b) {
+    if (a == b) {
         return true;
     }
-    if (a->instruction >= e->trace->site_count || b->instruction >= e->trace->site_count) {
+    if (a >= t->site_count || b >= t->site_count) {
         return false;
     }
-    const struct trace_site *x = &e->trace->sites[a->instruction], *y = &e->trace->sites[b->instruction];
+    const struct trace_site *x = &t->sites[a], *y = &t->sites[b];
     return x->file != NULL && y->file != NULL && x->line > 0 && x->line == y->line && strcmp(x->file, y->file) == 0;
 }
 
 static bool same_fault(const struct evidence *e, const struct event *a, const struct event *b) {
     return a->kind == b->kind && a->plane == b->plane && a->other_plane == b->other_plane && a->buffer == b->buffer &&
-           a->store == b->store && same_line(e, a, b);
+           a->store == b->store && trace_same_line(e->trace, a->instruction, b->instruction);
 }
 
 bool event_repeats(const struct evidence *e, size_t i) {

@@ -38,6 +38,7 @@ struct evidence {
     char schedule[SCHEDULE_NAME];      /* the order of this run */
     const struct schedule_run *others; /* (other_count) the other orders that were run */
     size_t other_count;
+    const struct trace *first; /* of the first order, where `trace` is the news of one of the others; else NULL */
 };
 
 enum ruling { /* what a judge did with the evidence */
@@ -61,6 +62,8 @@ void where_writer(struct where *p, const struct launch *l, const struct trace *t
 /* "block (0,0,1) warp 2 lane 3 at gpu/kernels/x.cu:143"; the caller frees it. */
 char *writer_text(const struct launch *l, const struct trace *t, const struct cell_writer *w);
 void where_site(struct where *p, const struct trace *t, size_t instruction);
+/* Two instructions (indices into the sites) are one, or stand in one source line. */
+bool trace_same_line(const struct trace *t, size_t a, size_t b);
 /* "gpu/kernels/x.cu:143", or "PTX line 88" without line info, in a static thread-local buffer. */
 const char *where_text(const struct where *p);
 

@@ -58,7 +58,10 @@ static void line_of_run(struct finding *f, const char *schedule, const struct la
         stored |= (t->coverage[buffer].stores[cell * b->cell_bytes + i] & 127) != 0;
     }
     char *by = stored ? writer_text(l, t, &t->coverage[buffer].cells[cell].last) : NULL;
-    finding_line(f, "run", "%-10s %s   %s%s", schedule, value, by != NULL ? "stored by " : "not stored",
+    finding_line(f, "run", "%-10s %s   %s%s", schedule, value,
+                 by != NULL        ? "stored by "
+                 : t->has_coverage ? "not stored"
+                                   : "(stores are not watched)",
                  by != NULL ? by : "");
     free(value);
     free(by);
@@ -155,7 +158,7 @@ static bool compare(const struct evidence *e, size_t buffer, struct findings *ou
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
     if (e->other_count == 0) { /* a GPU tells nothing of its order */
-        return e->complete && e->trace->has_coverage && e->trace->order_open == NULL ? RULING_CLEAN : RULING_NOT_JUDGED;
+        return e->complete && !e->trace->on_gpu && e->trace->order_open == NULL ? RULING_CLEAN : RULING_NOT_JUDGED;
     }
     for (size_t i = 0; i < e->other_count && !found; ++i) {
         if (e->complete != e->others[i].complete) {

@@ -12,6 +12,9 @@ static const char *const texts[EVENT_KINDS] = {
 };
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
+    if (e->trace->on_gpu) {
+        return RULING_NOT_JUDGED;
+    }
     bool found = false;
     for (size_t i = 0; i < e->trace->event_count; ++i) {
         const struct event *v = &e->trace->events[i];

@@ -1,5 +1,6 @@
 #include "trial.h"
 #include "../ref/checked.h"
+#include "orders.h"
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,168 +39,6 @@ static void digest_outputs(const struct launch *l, char hex[65]) {
     EVP_MD_CTX_free(c);
 }
 
-static bool is_complete(const struct trace *t) {
-    if (t->device_fault != NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < t->event_count; ++i) {
-        const enum event_kind k = t->events[i].kind;
-        if (k == EVENT_TRAP || k == EVENT_DEADLOCK || k == EVENT_STEP_BUDGET || k == EVENT_LIMIT || k == EVENT_ASSERT ||
-            k == EVENT_BAD_TARGET || k == EVENT_STACK) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- other orders ---- */
-
-/* One more run of the launch, with operands, buffers and trace of its own. */
-struct extra {
-    struct bound bound;
-    struct trace trace;
-};
-enum { EXTRAS = OUTCOME_SCHEDULES - 1 };
-
-static void extras_free(struct extra *extras, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        trace_free(&extras[i].trace);
-        bound_free(&extras[i].bound);
-    }
-}
-
-/* The launch in the orders that it has not been run in. *count: how many there are to free, also after a failure. */
-static bool run_extras(const struct trial *t, struct extra *extras, struct schedule_run *runs, size_t *count,
-                       struct error *e) {
-    static const struct schedule orders[EXTRAS] = {{.order = SCHEDULE_REVERSED}, {.order = SCHEDULE_RANDOM, .seed = 1}};
-    for (*count = 0; *count < EXTRAS;) {
-        struct extra *x = &extras[*count];
-        *x = (struct extra){0};
-        if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, &x->bound, e)) {
-            return false;
-        }
-        struct launch *l = &x->bound.launch;
-        l->threads = t->threads;
-        l->options = t->options;
-        l->options.schedule = orders[*count];
-        struct schedule_run *run = &runs[(*count)++];
-        *run = (struct schedule_run){.launch = l, .trace = &x->trace};
-        schedule_name(&l->options.schedule, run->name);
-        struct error why;
-        if (!t->runner->run(l, &x->trace, &why)) {
-            return fail(e, "%.1500s (schedule %s)", why.text, run->name);
-        }
-        run->complete = is_complete(&x->trace);
-    }
-    return true;
-}
-
-static bool same_place(const struct trace *t, size_t a, size_t b) {
-    if (a == b) {
-        return true;
-    }
-    if (a >= t->site_count || b >= t->site_count) {
-        return false;
-    }
-    const struct trace_site *x = &t->sites[a], *y = &t->sites[b];
-    return x->file != NULL && y->file != NULL && x->line > 0 && x->line == y->line && strcmp(x->file, y->file) == 0;
-}
-
-/* The same fault, seen in two runs; a race may be seen from either side. */
-static bool same_event(const struct trace *t, const struct event *a, const struct event *b) {
-    if (a->kind != b->kind || a->space != b->space || a->buffer != b->buffer || a->plane != b->plane) {
-        return false;
-    }
-    return (same_place(t, a->instruction, b->instruction) &&
-            (!a->other.present || !b->other.present || same_place(t, a->other.instruction, b->other.instruction))) ||
-           (a->other.present && b->other.present && same_place(t, a->instruction, b->other.instruction) &&
-            same_place(t, a->other.instruction, b->instruction));
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static bool same_finding(const struct finding *a, const struct finding *b) {
-    const struct where *x = &a->where, *y = &b->where;
-    return a->verdict == b->verdict && strcmp(a->oracle, b->oracle) == 0 && same_text(x->buffer, y->buffer) &&
-           same_text(x->file, y->file) && x->line == y->line && (x->file != NULL || x->ptx_line == y->ptx_line);
-}
-
-static bool is_known(const struct findings *known, size_t count, const struct finding *f) {
-    for (size_t i = 0; i < count; ++i) {
-        if (same_finding(&known->items[i], f)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Takes the findings of `from` that are not known yet over into *into; they name the schedule. */
-static size_t take_new(struct findings *into, struct findings *from, const char *schedule) {
-    const size_t before = into->count;
-    struct findings rest = {0};
-    for (size_t i = 0; i < from->count; ++i) {
-        struct finding *f = &from->items[i];
-        struct findings *to = is_known(into, before, f) ? &rest : into;
-        struct finding *copy = findings_add(to, f->oracle, f->verdict);
-        *copy = *f;
-        if (to == &rest) {
-            continue;
-        }
-        char *summary = must_format("%s (in schedule %s)", f->summary != NULL ? f->summary : f->oracle, schedule);
-        free(copy->summary);
-        copy->summary = summary;
-        if (copy->line_count < FINDING_LINES) {
-            finding_line(copy, "order", "seen in schedule %s, not in order", schedule);
-        }
-    }
-    free(from->items);
-    from->items = NULL;
-    from->count = 0;
-    findings_free(from); /* its notes: those of the first run are enough */
-    findings_free(&rest);
-    return into->count - before;
-}
-
-/* What the judges say of another run's events and stores that the first run did not have. Bytes are for oracle schedule
- * to compare. */
-static void judge_extra(const struct evidence *first, const struct schedule_run *run, struct outcome *o) {
-    struct trace trace = *run->trace; /* with the events that are new */
-    trace.events = must_calloc(run->trace->event_count + 1, sizeof *trace.events);
-    trace.event_count = 0;
-    for (size_t i = 0; i < run->trace->event_count; ++i) {
-        bool known = false;
-        for (size_t k = 0; k < first->trace->event_count && !known; ++k) {
-            known = same_event(run->trace, &first->trace->events[k], &run->trace->events[i]);
-        }
-        if (!known) {
-            trace.events[trace.event_count++] = run->trace->events[i];
-        }
-    }
-    struct evidence e = *first;
-    e.launch = run->launch;
-    e.trace = &trace;
-    e.complete = run->complete;
-    e.other_count = 0;
-    struct findings findings = {0};
-    for (size_t i = 0; oracles[i] != NULL; ++i) {
-        const char *name = oracles[i]->name;
-        if (strcmp(name, "parity") != 0 && strcmp(name, "truth") != 0 && strcmp(name, "schedule") != 0 &&
-            strcmp(name, "census") != 0) {
-            const size_t before = findings.count;
-            oracles[i]->judge(&e, &findings);
-            o->rulings[i] = findings.count > before && o->rulings[i] == RULING_CLEAN ? RULING_FOUND : o->rulings[i];
-        }
-    }
-    free(trace.events);
-    if (take_new(&o->findings, &findings, run->name) > 0) {
-        strcpy(o->rerun_schedule, o->rerun_schedule[0] == 0 ? run->name : "all");
-    }
-}
-
-/* ---- */
-
 /* The closed forms of the launch file for this shape; the caller frees them. NULL after an error. */
 static struct expected_count *evaluate_counts(const struct trial *t, const struct bound *b, struct error *e) {
     struct expected_count *counts = must_calloc(t->spec->count_count + 1, sizeof *counts);
@@ -235,7 +74,7 @@ static bool judge(const struct trial *t, const struct bound *b, const struct tra
                                                                            : b->expected[b->result],
         .result = b->result,
         .poison = BIND_POISON,
-        .complete = is_complete(trace),
+        .complete = trace_complete(trace),
         .others = others,
         .other_count = other_count,
         .census = counted ? &o->census : NULL,
@@ -250,10 +89,12 @@ static bool judge(const struct trial *t, const struct bound *b, const struct tra
             strcpy(o->rerun_schedule, "all");
         }
     }
-    strcpy(o->schedules[o->schedule_count++], e.schedule);
+    if (!trace->on_gpu) { /* whose order nobody knows */
+        strcpy(o->schedules[o->schedule_count++], e.schedule);
+    }
     for (size_t i = 0; i < other_count; ++i) {
         strcpy(o->schedules[o->schedule_count++], others[i].name);
-        judge_extra(&e, &others[i], o);
+        orders_judge(&e, i, o);
     }
     o->judged = true;
     free(expected);
@@ -266,7 +107,7 @@ static void audit(const struct trial *t, struct outcome *o) {
     const struct ptx_function *f = ptx_entry_named(t->module, t->spec->entry);
     struct audit a;
     if (f != NULL) {
-        audit_entry(t->module, f, &a);
+        audit_entry(t->module, f, t->options.arch, &a);
         memcpy(o->audit, a.count, sizeof o->audit);
         audit_free(&a);
     }
@@ -291,18 +132,16 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     if (!t->runner->run(&b->launch, trace, e)) {
         return false;
     }
-    struct extra extras[EXTRAS];
-    struct schedule_run runs[EXTRAS];
-    size_t extra_count = 0;
-    const bool more = trace->has_coverage &&
+    struct orders orders = {.count = 0};
+    const bool more = !trace->on_gpu &&
                       (t->schedules == SCHEDULES_ALL || (t->schedules == SCHEDULES_OPEN && trace->order_open != NULL));
-    if (more && !run_extras(t, extras, runs, &extra_count, e)) {
-        extras_free(extras, extra_count);
+    if (more && !orders_run(t, &orders, e)) {
+        orders_free(&orders);
         return false;
     }
     uint8_t *result = NULL;
     const bool good =
-        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, runs, extra_count, o, e);
+        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, orders.runs, orders.count, o, e);
     if (good) {
         audit(t, o);
         o->prints = trace->prints;
@@ -316,12 +155,13 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
         o->seconds = trace->seconds;
     }
     free(result);
-    extras_free(extras, extra_count);
+    orders_free(&orders);
     return good;
 }
 
 static struct outcome empty(const struct trial *t) {
-    return (struct outcome){.id = must_strdup(t->id), .about = must_strdup(t->spec->kernel)};
+    return (struct outcome){
+        .id = must_strdup(t->id), .about = must_strdup(t->spec->kernel), .on_gpu = t->runner == &runner_device};
 }
 
 void trial_run(const struct trial *t, struct outcome *o) {

@@ -30,21 +30,30 @@ static const char *suspects_of(const struct event *v) {
     }
 }
 
-/* A race of this very instruction: in this order the read came before the first store of the bytes. That is one fault,
- * and oracle hazard names it. */
-static bool is_race(const struct evidence *e, const struct event *v) {
-    for (size_t i = 0; i < e->trace->event_count; ++i) {
-        const struct event *r = &e->trace->events[i];
+static bool races_in(const struct trace *t, const struct event *v) {
+    for (size_t i = 0; t != NULL && i < t->event_count; ++i) {
+        const struct event *r = &t->events[i];
         if (r->kind == EVENT_RACE && r->space == v->space && r->plane == v->plane && r->buffer == v->buffer &&
-            (r->instruction == v->instruction || (r->other.present && r->other.instruction == v->instruction))) {
+            (trace_same_line(t, r->instruction, v->instruction) ||
+             (r->other.present && trace_same_line(t, r->other.instruction, v->instruction)))) {
             return true;
         }
     }
     return false;
 }
 
+/* A race of this very line, in whichever order it was seen: in this order the read came before the first store of the
+ * bytes. That is one fault, and oracle hazard names it. */
+static bool is_race(const struct evidence *e, const struct event *v) {
+    bool races = races_in(e->trace, v) || races_in(e->first, v);
+    for (size_t i = 0; i < e->other_count && !races; ++i) {
+        races = races_in(e->others[i].trace, v);
+    }
+    return races;
+}
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    if (e->launch->options.unwatched & WATCH_UNINIT) {
+    if (e->launch->options.unwatched & WATCH_UNINIT || e->trace->on_gpu) {
         return RULING_NOT_JUDGED;
     }
     bool found = false;

@@ -88,14 +88,18 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
             json_add_string(d, rulings, oracles[i]->name, ruling_name(o->rulings[i]));
         }
         json_add(d, m, "oracles", rulings);
-        struct fy_node *schedules = fy_node_create_sequence(d);
-        for (size_t i = 0; i < o->schedule_count; ++i) {
-            fy_node_sequence_append(schedules, json_string(d, o->schedules[i]));
+        if (!o->on_gpu) {
+            struct fy_node *schedules = fy_node_create_sequence(d);
+            for (size_t i = 0; i < o->schedule_count; ++i) {
+                fy_node_sequence_append(schedules, json_string(d, o->schedules[i]));
+            }
+            json_add(d, m, "schedules", schedules);
         }
-        json_add(d, m, "schedules", schedules);
         json_add_string(d, m, "digest", o->digest);
-        json_add(d, m, "warp_instructions", json_number(d, "%" PRIu64, o->warp_instructions));
-        json_add(d, m, "macs", json_number(d, "%" PRIu64, o->macs));
+        if (!o->on_gpu) {
+            json_add(d, m, "warp_instructions", json_number(d, "%" PRIu64, o->warp_instructions));
+            json_add(d, m, "macs", json_number(d, "%" PRIu64, o->macs));
+        }
         struct fy_node *audit = fy_node_create_mapping(d);
         for (int k = 0; k < AUDIT_KINDS; ++k) {
             if (o->audit[k] > 0) {
@@ -136,8 +140,12 @@ static struct fy_node *totals_node(struct fy_document *d, const struct totals *t
     json_add(d, s, "failed", json_number(d, "%zu", t->failed));
     json_add(d, s, "skipped", json_number(d, "%zu", t->skipped));
     json_add(d, s, "threads", json_number(d, "%d", t->threads));
-    json_add(d, s, "warp_instructions", json_number(d, "%" PRIu64, t->warp_instructions));
-    json_add(d, s, "macs", json_number(d, "%" PRIu64, t->macs));
+    json_add_string(d, s, "runner", t->on_gpu ? "device" : "machine");
+    json_add(d, s, "launches", json_number(d, "%zu", t->launches));
+    if (!t->on_gpu) {
+        json_add(d, s, "warp_instructions", json_number(d, "%" PRIu64, t->warp_instructions));
+        json_add(d, s, "macs", json_number(d, "%" PRIu64, t->macs));
+    }
     json_add(d, s, "execution_seconds", json_number(d, "%.6f", t->seconds));
     json_add(d, s, "wall_seconds", json_number(d, "%.6f", t->wall_seconds));
     json_add(d, m, "summary", s);

@@ -77,6 +77,16 @@ static bool says(const struct finding *f, const char *text) {
     return false;
 }
 
+/* An earlier finding is of the same oracle and verdict. */
+static bool repeats_oracle(const struct findings *all, size_t i) {
+    for (size_t k = 0; k < i; ++k) {
+        if (all->items[k].verdict == all->items[i].verdict && strcmp(all->items[k].oracle, all->items[i].oracle) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 #define FINDINGS_SHOWN 4
 #define PRINTS_SHOWN   8
 
@@ -111,10 +121,12 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
     fprintf(out, "%s %s\n", verdict_name(outcome_verdict(o)), o->id);
     /* worst verdict first; within one the order of the oracles */
     size_t shown = 0;
-    for (int v = VERDICTS - 1; v >= 0; --v) {
+    for (int turn = 0; turn < 2 * VERDICTS; ++turn) { /* first one finding of every oracle, then further ones */
         for (size_t i = 0; i < o->findings.count; ++i) {
             const struct finding *f = &o->findings.items[i];
-            if ((int)f->verdict != v || shown++ >= FINDINGS_SHOWN) {
+            const bool further = turn >= VERDICTS;
+            if ((int)f->verdict != VERDICTS - 1 - turn % VERDICTS || further != repeats_oracle(&o->findings, i) ||
+                shown++ >= FINDINGS_SHOWN) {
                 continue;
             }
             if (f->verdict != outcome_verdict(o)) {
@@ -132,7 +144,8 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
         }
     }
     if (shown > FINDINGS_SHOWN) {
-        fprintf(out, "  %-7s %zu more findings (--json has all)\n", "more", shown - FINDINGS_SHOWN);
+        fprintf(out, "  %-7s %zu more finding%s (--json has all)\n", "more", shown - FINDINGS_SHOWN,
+                shown - FINDINGS_SHOWN == 1 ? "" : "s");
     }
     terminal_prints(out, o);
     terminal_notes(out, o);
@@ -261,6 +274,11 @@ void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_
 
 void terminal_stats(FILE *out, const struct totals *t) {
     const double s = t->seconds > 0 ? t->seconds : 1e-9;
+    if (t->on_gpu) {
+        fprintf(out, "device: %zu launch%s in %.6f s\n", t->launches, t->launches == 1 ? "" : "es", t->seconds);
+        fprintf(out, "run: %.2f s wall\n", t->wall_seconds);
+        return;
+    }
     fprintf(out,
             "machine: %" PRIu64 " warp instructions, %" PRIu64 " MACs in %.3f thread-seconds: "
             "%.1f M warp instructions/s and %.1f M MACs/s a thread\n",

@@ -7,6 +7,19 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+/* A read that races is one fault, whichever order shows the race and whichever the read of nothing. */
+Test(command_plants, a_race_is_not_uninitialised_as_well) {
+    static const char *const racing[] = {"cp_async_no_barrier", "missing_barrier", "global_race", "cp_async_early"};
+    for (size_t i = 0; i < sizeof racing / sizeof *racing; ++i) {
+        struct result r = run_command("run fixtures/plants/machine/%s.launch.yaml --schedule all", racing[i]);
+        cr_expect(r.code == 1 && strstr(r.text, "races with") && !strstr(r.text, "never written"), "%s:\n%s", racing[i],
+                  r.text);
+        free(r.text);
+    }
+    expect_result(run_command("run fixtures/plants/machine/uninit_shared.launch.yaml --schedule all"), 1,
+                  "never written");
+}
+
 Test(command_plants, every_small_fault_is_named, .timeout = 300) {
     struct result r = run_command("plants --only machine");
     cr_expect(r.code == 0, "exit %d:\n%s", r.code, r.text);

@@ -99,6 +99,70 @@ Test(device, parity_is_judged) {
     expect_all("", arguments, 0, (const char *const[]){"fake: load 1, cubin", "PASS", NULL});
 }
 
+/* What a GPU does not tell is not judged, and nothing is said of what was not counted. */
+Test(device, what_a_gpu_does_not_tell) {
+    EXPECT("wrong", 0, "PASS run/double_i32"); /* nobody knows the right bytes */
+    struct result r = with_fault("", "run tests/foreign/double.yaml --runner device --stats --json /dev/stdout");
+    static const char *const there[] = {
+        "\"launch\": \"clean\"",           "\"guard\": \"clean\"",
+        "\"sync\": \"not judged\"",        "\"uninit\": \"not judged\"",
+        "\"hazard\": \"not judged\"",      "\"coverage\": \"clean\"",
+        "\"approximate\": \"not judged\"", "\"schedule\": \"not judged\"",
+        "\"parity\": \"not judged\"",      "\"runner\": \"device\", \"launches\": 1,",
+        "device: 1 launch in 0.0",
+    };
+    static const char *const absent[] = {"machine:", "warp_instructions", "macs", "schedules", "in-order"};
+    for (size_t i = 0; i < sizeof there / sizeof *there; ++i)
+        cr_expect(strstr(r.text, there[i]), "'%s' is missing in\n%s", there[i], r.text);
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; ++i)
+        cr_expect(!strstr(r.text, absent[i]), "'%s' is not known of a GPU:\n%s", absent[i], r.text);
+    free(r.text);
+    r = with_fault("unwritten", "run tests/foreign/double.yaml --runner device");
+    cr_expect(strstr(r.text, "rerun") && !strstr(r.text, "--arch"), "the GPU's architecture is no option:\n%s", r.text);
+    free(r.text);
+}
+
+/* Options that decide how the machine runs a launch decide nothing on a GPU. */
+Test(device, options_of_the_machine) {
+    static const char *const options[] = {"--arch sm_90", "--watches all", "--schedule in-order", "--schedule all"};
+    static const char *const commands[] = {"run tests/foreign/double.yaml", "gate kd8"};
+    for (size_t i = 0; i < 8; ++i) {
+        char arguments[256], text[64];
+        snprintf(arguments, sizeof arguments, "%s --runner device %s", commands[i / 4], options[i % 4]);
+        snprintf(text, sizeof text, "%.*s: a GPU ", (int)strcspn(options[i % 4], " "), options[i % 4]);
+        expect_all("", arguments, 2, (const char *const[]){text, "it goes with --runner machine\n", NULL});
+    }
+}
+
+/* A struct by value is given as its bytes, with the padding of C: the same launch on the machine, and on the stand-in,
+ * which reads them as a GPU's driver would. */
+Test(device, struct_by_value) {
+    static const char ptx[] =
+        ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry line_i32(.param .u64 y, "
+        ".param .align 4 .b8 s[12], .param .u32 n) {\n.reg .b32 %r<9>;\n.reg .b16 %h<2>;\n.reg .b64 %rd<4>;\n"
+        ".reg .pred %p<2>;\nmov.u32 %r1, %tid.x;\nld.param.u32 %r2, [n];\nsetp.ge.u32 %p1, %r1, %r2;\n@%p1 ret;\n"
+        "ld.param.s8 %r3, [s];\nld.param.u32 %r4, [s+4];\nld.param.s16 %r5, [s+8];\nmad.lo.s32 %r6, %r3, %r1, %r4;\n"
+        "add.s32 %r6, %r6, %r5;\nld.param.u64 %rd1, [y];\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd3, %rd1, %rd2;\n"
+        "st.global.u32 [%rd3], %r6;\nret;\n}\n";
+    static const char launch[] = "kernel: line_i32\nptx: line.ptx\nlaunch: {grid: [1], block: [32]}\nargs:\n"
+                                 "  - {out: y, type: i32, count: 8, expect: y.bin}\n"
+                                 "  - {struct: [{i8: -3}, {struct: [{i32: 1000}, {i16: -7}]}]}\n  - {i32: 8}\n";
+    int32_t y[8];
+    char arguments[8192];
+    for (int i = 0; i < 8; ++i)
+        y[i] = -3 * i + 993;
+    put_file("line.ptx", ptx, sizeof ptx - 1);
+    put_file("launch.yaml", launch, sizeof launch - 1);
+    put_file("y.bin", y, sizeof y);
+    snprintf(arguments, sizeof arguments, "run %s/launch.yaml", run_folder);
+    expect_all("", arguments, 0, (const char *const[]){"PASS run/line_i32", NULL});
+    snprintf(arguments, sizeof arguments, "run %s/launch.yaml --runner device", run_folder);
+    expect_all("", arguments, 0, (const char *const[]){"PASS run/line_i32", NULL});
+    y[5] ^= 1;
+    put_file("y.bin", y, sizeof y);
+    expect_all("", arguments, 1, (const char *const[]){"DIFFERS", "element 5", NULL});
+}
+
 /* Cases in parallel threads share the device, and the program is built once. */
 Test(device, one_build_for_many_launches) {
     struct result r = with_fault("", "run tests/foreign/double.yaml --runner device -j 4 --set n=5");

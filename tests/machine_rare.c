@@ -244,6 +244,50 @@ Test(machine_rare, special_registers) {
     }
 }
 
+/* Blocks discard what others store, each sixteen bytes under a lock of its own: any number of threads leaves what one
+ * does, and the order is open. Where nobody else stores, a race with loads is one access of 128 bytes. */
+Test(machine_rare, discard_and_stores_of_many_blocks) {
+    static const char body[] =
+        "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nand.b32 %r3, %r2, 1;\n"
+        "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra store;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 ret;\nsetp.gt.u32 %p2, %r2, 60;\n"
+        "@%p2 ret;\ndiscard.global.L2 [%rd1+128], 128;\nret;\nstore:\nmul.wide.u32 %rd2, %r1, 4;\n"
+        "add.u64 %rd2, %rd1, %rd2;\nadd.u32 %r4, %r1, %r2;\nst.global.u32 [%rd2+128], %r4;\nret;\n";
+    static const char loads[] =
+        "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\n"
+        "ld.global.u32 %r2, [%rd2+128];\nsetp.ne.u32 %p2, %r1, 40;\n@%p2 ret;\ndiscard.global.L2 [%rd1+128], "
+        "128;\nret;\n";
+    for (int round = 0; round < 20; ++round) {
+        static uint8_t bytes[1024];
+        memset(bytes, 0x11, sizeof bytes);
+        struct launch_buffer b = {
+            .name = "out", .role = BUFFER_OUT, .bytes = sizeof bytes, .cell_bytes = 4, .data = bytes};
+        const struct machine_test test = {
+            .body = body, .buffers = &b, .buffer_count = 1, .grid = {64, 1, 1}, .threads = round % 5 + 1};
+        struct trace t;
+        struct ptx_module *m = machine_must(&test, &t);
+        for (uint32_t i = 0; i < 32; ++i) {
+            uint32_t word;
+            memcpy(&word, bytes + 128 + 4 * i, 4);
+            cr_assert_eq(word, i + 62, "%d threads: word %u is %08x: block 62 stored last", test.threads, i, word);
+        }
+        cr_assert(t.order_open, "the order is open");
+        trace_free(&t);
+        ptx_free(m);
+    }
+    uint8_t bytes[256] = {0};
+    struct launch_buffer b = {
+        .name = "io", .role = BUFFER_INOUT, .bytes = sizeof bytes, .cell_bytes = 4, .data = bytes};
+    const struct machine_test test = {.body = loads, .buffers = &b, .buffer_count = 1, .block = {64, 1, 1}};
+    struct trace t;
+    struct ptx_module *m = machine_must(&test, &t);
+    size_t races = 0;
+    for (size_t i = 0; i < t.event_count; ++i)
+        races += t.events[i].kind == EVENT_RACE && t.events[i].bytes == 128 && t.events[i].count == 1;
+    cr_assert(races == 1, "%zu races of a discard in %zu events", races, t.event_count);
+    trace_free(&t);
+    ptx_free(m);
+}
+
 /* Discarded bytes are poison, and count as not stored. */
 Test(machine_rare, discard) {
     uint8_t bytes[512];
@@ -264,6 +308,7 @@ Test(machine_rare, discard) {
         cr_assert(word == (gone ? 0x7fa5dead : (uint32_t)i / 4), "word %zu is %08x", i, word);
         cr_assert(t.coverage[0].stores[4 * i] == !gone, "word %zu: stored %u times", i, t.coverage[0].stores[4 * i]);
     }
+    cr_assert(t.order_open && strstr(t.order_open, "discard"), "open: %s", t.order_open ? t.order_open : "no");
     cr_assert(t.event_count == 2, "%zu events", t.event_count);
     cr_assert(t.events[0].kind == EVENT_UNINITIALISED && t.events[0].offset == 132, "a read of what is gone: kind %d",
               (int)t.events[0].kind);

@@ -40,7 +40,10 @@ static void run(const struct mma_case *c, const struct arch *arch, const char *i
     struct trace t;
     struct error e = {""};
     cr_assert(mma_run(NULL, c, arch, isa, "", 32, tiles, count, &m, &t, &e), "%s", e.text);
-    cr_assert(t.event_count == 0, "event %d", t.events[0].kind);
+    /* by a model of the literature: one event, and a warp instruction is no more than it was */
+    const bool measured = c->a < TENSOR_F16 || tensor_unit(arch)->measured;
+    cr_assert(t.event_count == !measured && (measured || t.events[0].kind == EVENT_LITERATURE), "%zu events, kind %d",
+              t.event_count, t.event_count ? (int)t.events[0].kind : -1);
     cr_assert(t.macs == count * 8 * c->form->m * c->form->k, "%llu multiply-adds", (unsigned long long)t.macs);
     trace_free(&t);
     ptx_free(m);

@@ -202,9 +202,9 @@ Test(schedule, judge) {
     t.order_open = "blocks read each other's stores";
     cr_assert(oracle_schedule.judge(&e, &f) == RULING_NOT_JUDGED && !f.count, "one order, and it is open");
     t.order_open = NULL;
-    t.has_coverage = false;
+    t.on_gpu = true;
     cr_assert(oracle_schedule.judge(&e, &f) == RULING_NOT_JUDGED && !f.count, "a GPU says nothing");
-    t.has_coverage = true;
+    t.on_gpu = false;
     e.other_count = 1;
     cr_assert(oracle_schedule.judge(&e, &f) == RULING_CLEAN && !f.count, "two orders, equal bytes");
     b[2] = -3; /* and a race that says why */

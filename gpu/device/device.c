@@ -352,7 +352,7 @@ static bool run_entered(const struct driver *d, const struct launch *l, struct t
 }
 
 static bool device_run(const struct launch *l, struct trace *t, struct error *e) {
-    *t = (struct trace){0};
+    *t = (struct trace){.on_gpu = true};
     const struct driver *d = driver_open(e);
     if (!d || !launch_check(l, e))
         return false;

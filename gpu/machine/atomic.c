@@ -24,11 +24,12 @@ static uint32_t add_f32(uint32_t a, uint32_t b, bool flushes) {
     const uint32_t sum = float_bits(nan32(bits_float(a) + bits_float(b)));
     return flushes ? flush(sum) : sum;
 }
-/* Of NaN operands the second comes before the first (nan.h); global memory hands it on as it is, not made quiet. */
+/* Of two NaNs global memory hands on that of the operand, as it is; shared memory that of the cell, made quiet (as the
+ * code that ptxas makes of it does on an H200). */
 static uint64_t add_f64(uint64_t a, uint64_t b, bool global) {
     if (global && (is_nan64(a) || is_nan64(b)))
         return is_nan64(b) ? b : a;
-    return to_bits64(nan64(from_bits64(a) + from_bits64(b), from_bits64(b), from_bits64(a), from_bits64(a)));
+    return to_bits64(nan64(from_bits64(a) + from_bits64(b), from_bits64(a), from_bits64(b), from_bits64(b)));
 }
 
 /* 16-bit floats are added in f32 and rounded once more, which changes nothing: 24 >= 2 * 11 + 2. */

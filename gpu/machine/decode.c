@@ -457,6 +457,10 @@ void count_executed(struct decoder *d) {
     d->guard = guard;
 }
 
+void tell_literature(struct decoder *d) {
+    emit_aside(d, op_literature, 0, 0, 0);
+}
+
 void lane(struct decoder *d, enum lane_op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
     const unsigned bits = lane_shapes[op].dst;
     emit(d, d->isa->lanes[op], bits == 1 ? BLEND_NONE : bits == 64 ? BLEND_64 : BLEND_32, dst, a, b, c, imm);

@@ -107,6 +107,7 @@ bool decode_one(struct decoder *d);
 void find_undefined(struct decoder *d);
 void link_records(struct decoder *d, const size_t *start);
 void count_executed(struct decoder *d);
+void tell_literature(struct decoder *d); /* ahead of an mma by a model that is not measured */
 void gather_asides(struct decoder *d, size_t from);
 
 /* decode_function.c: the function is part of the program: decoded in its turn. */

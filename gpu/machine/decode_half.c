@@ -36,12 +36,16 @@ struct modifiers {
     bool ftz, sat, relu, nan, xorsign;
 };
 
-/* The lane operation, with .NaN where it is asked for. */
+/* The lane operation, with .NaN where it is asked for, and with the rounding of .ftz where that is another. */
 static enum lane_op lane_of(const struct operation *o, const struct modifiers *m, int kind, bool pair) {
     static const enum lane_op nan[2][2] = {{OP_min_nan_f16x2, OP_max_nan_f16x2},
                                            {OP_min_nan_bf16x2, OP_max_nan_bf16x2}};
     if (m->nan)
         return nan[kind][o->opcode[1] == 'a'];
+    if (m->ftz && o->one == OP_mul_f16)
+        return OP_mul_ftz_f16x2;
+    if (m->ftz && o->one == OP_fma_f16)
+        return OP_fma_ftz_f16x2;
     if (kind == BRAIN && !pair && o->pair[BRAIN] == OP_neg_bf16x2)
         return OP_neg_bf16;
     return kind == BRAIN || pair ? o->pair[kind] : o->one;

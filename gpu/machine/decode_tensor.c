@@ -152,6 +152,8 @@ static bool decode_mma(struct decoder *d) {
                               : f->type == TENSOR_S4 ? TENSOR_OP_INT4
                               : f->type == TENSOR_B1 ? TENSOR_OP_BITS
                                                      : TENSOR_OP_FLOAT;
+    if ((real || op == TENSOR_OP_FLOAT) && !unit->measured)
+        tell_literature(d);
     struct record *r = emit(d, d->isa->tensor[op], BLEND_NONE, 0, 0, 0, 0, imm);
     r->wide = list;
     r->gather = GATHER_LIVE;

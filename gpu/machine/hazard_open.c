@@ -52,6 +52,7 @@ char *hazard_order_open(const struct machine *m, const struct trace *t) {
         "races, copies or stores are not watched",
         "a cp.async reads memory that the launch writes, at some time between its issue and its wait",
         "%clock, %globaltimer, %smid, %nsmid or %gridid is read: their values are open",
+        "a discard makes stores undone: which ones is a matter of the order",
     };
     const unsigned open = reasons(m, t);
     return open ? must_strdup(texts[__builtin_ctz(open)]) : NULL;

@@ -60,12 +60,27 @@ static inline uint16_t half_mul(uint16_t a, uint16_t b) {
 /* The product of halves is exact in f32. The sum is rounded to odd there (of an inexact one the neighbour with an odd
  * last bit), so that the rounding to 11 bits sees on which side of a tie the exact value lies. Finite sums stay below
  * 2^33. */
-static inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c) {
+static inline uint32_t half_fma_odd(uint16_t a, uint16_t b, uint16_t c) {
     const float p = half_value(a) * half_value(b), q = half_value(c), sum = p + q, part = sum - p;
     const float rest = (p - (sum - part)) + (q - part);
     const uint32_t u = float_bits(sum), step = 1 - ((float_bits(rest) ^ u) >> 31) * 2;
     const uint32_t finite = (u & 0x7fffffffu) < 0x53800000u, inexact = float_bits(rest) << 1;
-    return half_nearest_bits(u + choose(finite & (inexact != 0) & ~u, step, 0));
+    return u + choose(finite & (inexact != 0) & ~u, step, 0);
+}
+static inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c) {
+    return half_nearest_bits(half_fma_odd(a, b, c));
+}
+/* .ftz: as with f32, what is below 2^-14 when rounded to 11 bits is flushed, and that is all below 2^-14 - 2^-26, also
+ * what would become 2^-14 when rounded to the steps of subnormal halves (measured). f: exact, or rounded to odd. */
+static inline uint16_t half_flushed(uint32_t f) {
+    const uint32_t below = (f & 0x7fffffffu) < 0x387ff000u;
+    return (uint16_t)choose(below, f >> 16 & 0x8000u, half_nearest_bits(f));
+}
+static inline uint16_t half_mul_ftz(uint16_t a, uint16_t b) {
+    return half_flushed(float_bits(half_value(a) * half_value(b)));
+}
+static inline uint16_t half_fma_ftz(uint16_t a, uint16_t b, uint16_t c) {
+    return half_flushed(half_fma_odd(a, b, c));
 }
 /* By the order of sign and magnitude, in which -0 is below +0; a NaN gives way. */
 static inline int32_t half_order(uint16_t h) {

@@ -97,7 +97,7 @@ struct constant {
 /* What an access orders besides itself. An atomic is a load and a store. */
 enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
 
-struct access {           /* one load, store or ldmatrix of the entry */
+struct access {           /* one load, store, ldmatrix, atomic or copy of the program */
     enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM; generic: PTX_REG */
     bool store, is_signed;
     bool wide_address;   /* the address register has 64 bits */
@@ -187,11 +187,13 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
     bool notes_stores;                /* in traffic; else coverage tells of them */
+    bool direct;                      /* stores are told to nobody, and blocks come one after the other */
     atomic_bool met;                  /* there is something in traffic */
     uint8_t *suspects;                /* (bytes / 4 + 1) words that the exact pass looks at, or NULL */
     uint32_t *heads;                  /* (bytes / 4 + 1) race.h: their accesses, in the exact pass */
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
-    uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays */
+    uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays.
+                                       * 0 while coverage says the same: one store, of a whole cell */
     bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
 };
 
@@ -211,8 +213,9 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
-    OPEN_COPY = 1 << 7,  /* a cp.async from memory that the launch writes */
-    OPEN_CLOCK = 1 << 8, /* %clock, %globaltimer, %smid, %nsmid, %gridid */
+    OPEN_COPY = 1 << 7,    /* a cp.async from memory that the launch writes */
+    OPEN_CLOCK = 1 << 8,   /* %clock, %globaltimer, %smid, %nsmid, %gridid */
+    OPEN_DISCARD = 1 << 9, /* a discard: what stood there, and who stored it, is gone for coverage and races */
 };
 
 struct machine { /* one run */
@@ -374,7 +377,7 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
     w->preds[number] = (w->preds[number] & ~mask) | (bits & mask);
 }
 
-/* decode.c: the entry of l as records; module-level variables get the region numbers that regions.c gives them.
+/* decode.c: the entry of l as records; module-level variables get the region numbers that runner.c gives them.
  * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
 struct isa;
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
@@ -439,6 +442,7 @@ handler op_stmatrix, op_movmatrix;
 
 /* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
 handler op_count_executed, op_count_access;
+handler op_literature; /* ahead of an mma whose model is the literature's: the event that says so */
 
 /* warp_ops.c */
 handler op_elect, op_clock;

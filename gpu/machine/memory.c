@@ -142,10 +142,15 @@ static bool store_first(const struct warp *w, struct region *g, size_t offset, c
     memcpy(g->coverage->stores + offset, once, 4);
     g->coverage->cells[offset / 4] =
         (struct cell_history){.first = *me, .last = *me, .arrivals = w->clock[w->number], .syncs = w->syncs};
-    for (int i = 0; i < 4; ++i)
-        g->winner[offset + (size_t)i] = (uint32_t)me->block;
     memcpy(g->data + offset, value, 4);
     return true;
+}
+
+/* Bytes that store_first has stored get their winner when someone needs it. */
+static void settle_winner(struct region *g, size_t offset, size_t bytes) {
+    for (size_t i = offset; g->coverage && i < offset + bytes; ++i)
+        if (!g->winner[i] && g->coverage->stores[i] & 0x7f)
+            g->winner[i] = g->coverage->cells[i / g->cell_bytes].last.block;
 }
 
 /* Counts and writers of the bytes, and the bytes themselves. Nothing here depends on which of two blocks comes first in
@@ -166,6 +171,7 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
                       const struct cell_writer *me) {
     uint8_t *data = g->data + offset;
     bool differs = false; /* from what this block stored here before */
+    settle_winner(g, offset, bytes);
     for (size_t i = 0; i < bytes; ++i)
         differs |= g->winner[offset + i] == me->block && data[i] != value[i];
     if (g->coverage) {
@@ -198,7 +204,7 @@ static void store_any(const struct warp *w, struct region *g, size_t offset, con
     }
     for (size_t i = 0; i < bytes; ++i)
         if (me->block >= g->winner[offset + i]) {
-            g->winner[offset + i] = (uint32_t)me->block;
+            g->winner[offset + i] = me->block;
             data[i] = value[i];
         }
 }
@@ -218,6 +224,10 @@ atomic_flag *lock_spot(struct machine *m, const struct spot *spot) {
 static inline void store_counted(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
                                  const uint8_t *value, size_t bytes) {
     struct machine *m = w->block->machine;
+    if (g->direct) {
+        memcpy(g->data + offset, value, bytes);
+        return;
+    }
     const struct cell_writer who = writer(w, r, lane), *me = &who;
     atomic_flag *lock = m->parallel ? lock_of(m, g, offset) : NULL;
     if (lock)
@@ -232,7 +242,7 @@ static inline void store_counted(struct warp *w, const struct record *r, unsigne
 
 struct cell_writer writer(const struct warp *w, const struct record *r, unsigned lane) {
     return (struct cell_writer){
-        .block = w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
+        .block = (uint32_t)w->block->place + 1, .thread = w->number * LANES + lane, .instruction = r->site};
 }
 
 /* Stores of a cell by atomics are no duplicates, however many they are: the byte counts as stored once. Its writers are
@@ -242,9 +252,10 @@ void note_atomic(struct warp *w, const struct record *r, unsigned lane, const st
     struct region *g = spot->region;
     if (g->traffic)
         hazard_global(w, r, lane, g, spot->offset, bytes, NULL);
+    settle_winner(g, spot->offset, bytes);
     for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
         if (me->block > g->winner[i])
-            g->winner[i] = (uint32_t)me->block;
+            g->winner[i] = me->block;
     if (!g->coverage)
         return;
     for (size_t i = spot->offset; i < spot->offset + bytes; ++i)
@@ -477,6 +488,11 @@ void memory_store_word(struct warp *w, const struct record *r, uint32_t mask) {
     }
     struct region *g = &m->regions[s->region - 1];
     const struct lane_order order = lane_order(w->block);
+    if (g->direct && mask == ALL_LANES && !order.down && !order.first) {
+        for (int i = 0; i < LANES; ++i)
+            memcpy(g->data + (addr[i] - g->base), &value[i], 4);
+        return;
+    }
     for (uint32_t left = mask; left;) {
         const unsigned lane = next_lane(order, &left);
         store_counted(w, r, lane, g, addr[lane] - g->base, (const uint8_t *)&value[lane], 4);
@@ -492,6 +508,22 @@ void memory_rows(struct warp *w, const struct record *r, uint32_t rows, const ui
         host[lane] = rows >> lane & 1 && spots[lane].host ? spots[lane].host : poison;
 }
 
+/* Notes the traffic of bytes that several locks guard: under each lock the words that are its own. Where races are
+ * judged one thread runs and no lock is needed; it is one access there, not many. */
+static void discard_noted(struct warp *w, const struct record *r, unsigned lane, struct spot spot, size_t bytes,
+                          const uint8_t *gone) {
+    struct machine *m = w->block->machine;
+    const size_t end = spot.offset + bytes, piece = m->exact ? bytes : spot.region->lock_bytes;
+    while (spot.offset < end) {
+        const size_t next = m->exact ? end : (spot.offset / piece + 1) * piece,
+                     n = (next < end ? next : end) - spot.offset;
+        atomic_flag *lock = lock_spot(m, &spot);
+        hazard_global(w, r, lane, spot.region, spot.offset, n, gone);
+        unlock_spot(lock);
+        spot.offset += n;
+    }
+}
+
 /* Bytes that hold nothing from now on: as if no store had come to them, and with the poison of outputs. */
 void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     static const uint8_t poison[4] = {0xad, 0xde, 0xa5, 0x7f};
@@ -504,14 +536,12 @@ void memory_discard(struct warp *w, const struct record *r, uint32_t mask) {
     struct spot spots[LANES];
     memory_addresses(w, r, addr);
     find_spots(w, r, mask, addr, spots);
+    leave_open(m, OPEN_DISCARD);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         struct spot spot = spots[lane];
-        if (spot.region && spot.region->traffic) {
-            atomic_flag *lock = lock_spot(m, &spot);
-            hazard_global(w, r, lane, spot.region, spot.offset, x->bytes, gone);
-            unlock_spot(lock);
-        }
+        if (spot.region && spot.region->traffic)
+            discard_noted(w, r, lane, spot, x->bytes, gone);
         for (unsigned i = 0; spot.host && i < x->bytes; ++i, ++spot.host, ++spot.offset) {
             struct region *g = spot.region;
             atomic_flag *lock = lock_spot(m, &spot);

@@ -78,6 +78,10 @@ static uint32_t narrow(const struct number *n, int64_t imm) {
     const uint32_t sign = n->negative ? f->sign : 0;
     if (n->nan && imm & NARROW_SAT)
         return 0;
+    if (n->nan && f == &formats[NARROW_TF32] && how == NARROW_RNA) { /* cut, and clamped like an infinity (measured) */
+        const uint32_t cut = sign | f->infinity | (uint32_t)(n->whole >> 13 & 0x3ff);
+        return cut - !!(imm & NARROW_SATFINITE);
+    }
     if (n->nan && (imm >> 8 & 255) == NARROW_OF_F64) { /* made quiet, sign and highest payload bits kept (measured) */
         const uint32_t quiet = 1u << (f->precision - 2);
         return sign | f->infinity | quiet | ((uint32_t)(n->whole >> (53 - f->precision)) & (quiet - 1));

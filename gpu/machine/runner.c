@@ -41,6 +41,7 @@ static bool open_region(struct region *g, struct buffer_coverage *c, bool noted,
         c->cells = calloc(g->bytes / g->cell_bytes + 1, sizeof *c->cells);
     }
     g->notes_stores = noted && (strong || !c);
+    g->direct = !noted && !c && !g->watched_reads;
     if (noted)
         g->traffic = calloc(g->bytes / 4 + 1, sizeof *g->traffic);
     if (!g->winner || (noted && !g->traffic) || (c && (!c->stores || !c->cells)))

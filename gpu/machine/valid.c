@@ -182,7 +182,7 @@ void valid_copies_waited(struct warp *w, uint32_t mask, const uint32_t at[LANES]
 void valid_global(struct warp *w, const struct record *r, unsigned lane, const struct region *g, size_t offset,
                   size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) {
-        if (g->winner[offset + i])
+        if (g->winner[offset + i] || (g->coverage && g->coverage->stores[offset + i] & 0x7f))
             continue;
         const struct event v = {.kind = EVENT_UNINITIALISED,
                                 .space = SPACE_GLOBAL,

@@ -95,7 +95,9 @@ uint64_t result_mask(const char *kind);
 
 /* ---- golden.c ---- */
 
-uint64_t results_digest(const struct form *f, const uint64_t *out); /* 8 bytes of SHA-256 */
+/* 8 bytes of SHA-256 */
+uint64_t operands_digest(const struct form *f, const uint64_t *in);
+uint64_t results_digest(const struct form *f, const uint64_t *out);
 
 struct golden;
 enum { GOLDEN_VECTORS = 256 };
@@ -110,7 +112,10 @@ enum golden_verdict golden_compare(const struct golden *g, const struct form *f,
                                    const uint64_t *out, size_t *first, size_t *differ, uint64_t *want);
 struct recording;
 struct recording *recording_open(const char *folder, const char *about, struct error *e);
-void recording_add(struct recording *r, const struct form *f, const uint64_t *in, const uint64_t *out);
+/* first = the results of `out` that are kept: (results, at most GOLDEN_VECTORS) */
+void recorded_results(const struct form *f, const uint64_t *out, uint64_t *first);
+void recording_add(struct recording *r, const struct form *f, uint64_t operands, uint64_t results,
+                   const uint64_t *first);
 bool recording_close(struct recording *r, struct error *e);
 
 #endif

@@ -24,7 +24,7 @@ const struct row rows_compare[] = {
     {.code = "setp.<eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan>.bf16x2 =pred|=pred, $bf16x2, $bf16x2"},
     {.code = "setp.<eq,lt,geu,nan>.<and,or,xor>.ftz.f16x2 =pred|=pred, $f16x2, $f16x2, $pred"},
     {.code = "setp.<eq,lt,geu,nan>.<and,or,xor>.bf16x2 =pred|=pred, $bf16x2, $bf16x2, $pred"},
-    {.code = "setp.<eq,lt,geu,nan>.<and,xor><,.ftz>.f16 =pred|=pred, $f16, $f16, $pred"},
+    {.code = "setp.<eq,lt,geu,nan>.<and,xor><,.ftz>.f16 =pred, $f16, $f16, $pred"},
     {0},
 };
 

@@ -50,7 +50,7 @@ static uint64_t digest(const char (*kinds)[12], unsigned count, size_t n, const 
     return d;
 }
 
-static uint64_t operands_of(const struct form *f, const uint64_t *in) {
+uint64_t operands_digest(const struct form *f, const uint64_t *in) {
     return digest(f->read.input, f->read.inputs, f->vectors, in);
 }
 uint64_t results_digest(const struct form *f, const uint64_t *out) {
@@ -151,7 +151,7 @@ enum golden_verdict golden_compare(const struct golden *g, const struct form *f,
         return GOLDEN_NONE;
     for (unsigned k = 0; k < f->read.results; ++k)
         bytes += width(f->read.result[k]);
-    if (n->vectors != f->vectors || n->operands != operands_of(f, in) || n->place + bytes * kept(f) > g->size)
+    if (n->vectors != f->vectors || n->operands != operands_digest(f, in) || n->place + bytes * kept(f) > g->size)
         return GOLDEN_STALE;
     const uint8_t *at = g->bytes + n->place;
     for (size_t i = 0; i < kept(f); ++i) {
@@ -195,9 +195,14 @@ struct recording *recording_open(const char *folder, const char *about, struct e
     return r;
 }
 
-void recording_add(struct recording *r, const struct form *f, const uint64_t *in, const uint64_t *out) {
-    fprintf(r->index, "%s\t%zu\t%016lx\t%016lx\t%zu\n", f->text, f->vectors, operands_of(f, in), results_digest(f, out),
-            r->size);
+void recorded_results(const struct form *f, const uint64_t *out, uint64_t *first) {
+    for (unsigned k = 0; k < f->read.results; ++k)
+        memcpy(first + k * kept(f), out + k * f->vectors, kept(f) * sizeof *first);
+}
+
+void recording_add(struct recording *r, const struct form *f, uint64_t operands, uint64_t results,
+                   const uint64_t *first) {
+    fprintf(r->index, "%s\t%zu\t%016lx\t%016lx\t%zu\n", f->text, f->vectors, operands, results, r->size);
     for (size_t i = 0; i < kept(f); ++i)
         for (unsigned k = 0; k < f->read.results; ++k) {
             if (r->size + 8 > r->room) {
@@ -206,7 +211,7 @@ void recording_add(struct recording *r, const struct form *f, const uint64_t *in
                 if (!r->bytes)
                     abort();
             }
-            memcpy(r->bytes + r->size, &out[k * f->vectors + i], width(f->read.result[k]));
+            memcpy(r->bytes + r->size, &first[k * kept(f) + i], width(f->read.result[k]));
             r->size += width(f->read.result[k]);
         }
 }

@@ -15,6 +15,7 @@ static const char *const event_names[EVENT_KINDS] = {
 bool run_form(const struct form *f, const struct runner *runner, const char *path, const uint64_t *in, uint64_t *out,
               char event[128], struct error *e) {
     const size_t n = f->vectors, inputs = f->read.inputs ? f->read.inputs : 1;
+    const size_t scratch_bytes = f->read.memories ? f->read.memories * n * 16 : 16;
     char *text = emit_form(f);
     event[0] = 0;
     struct ptx_module *module;
@@ -32,7 +33,7 @@ bool run_form(const struct form *f, const struct runner *runner, const char *pat
     if (!module)
         return false;
     memset(out, 0, 8 * n * f->read.results);
-    uint8_t *scratch = calloc(UNIT_MEMORIES * n, 16);
+    uint8_t *scratch = calloc(scratch_bytes, 1);
     struct launch_buffer buffers[] = {
         {.name = "in", .role = BUFFER_IN, .bytes = 8 * n * inputs, .cell_bytes = 8, .data = (uint8_t *)(uintptr_t)in},
         {.name = "out",
@@ -40,7 +41,7 @@ bool run_form(const struct form *f, const struct runner *runner, const char *pat
          .bytes = 8 * n * f->read.results,
          .cell_bytes = 8,
          .data = (uint8_t *)out},
-        {.name = "scratch", .role = BUFFER_INOUT, .bytes = UNIT_MEMORIES * n * 16, .cell_bytes = 8, .data = scratch}};
+        {.name = "scratch", .role = BUFFER_INOUT, .bytes = scratch_bytes, .cell_bytes = 8, .data = scratch}};
     struct launch_arg args[] = {{.buffer = 0, .bytes = 8}, {.buffer = 1, .bytes = 8}, {.buffer = 2, .bytes = 8}};
     struct launch l = {.module = module,
                        .entry = "form",

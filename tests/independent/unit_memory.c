@@ -41,12 +41,14 @@ static bool is_nan64(uint64_t x) {
     return unit_decode(&unit_f64, x, false).kind == NOT_A_NUMBER;
 }
 
-/* In global memory binary32 flushes subnormal numbers, and binary64 hands a NaN on as it is (measured). */
+/* In global memory binary32 flushes subnormal numbers, and binary64 hands a NaN on as it is, the operand's first; in
+ * shared memory that of the cell first (measured). */
 static uint64_t sum(const struct unit_step *s, const struct unit_format *f, uint64_t old, uint64_t b) {
     bool global = !unit_has(s, "shared");
     if (f == &unit_f64 && global && (is_nan64(old) || is_nan64(b)))
         return is_nan64(b) ? b : old;
-    return unit_add_float(f, old, b, UNIT_RN, f == &unit_f32 && global);
+    bool cell_first = f == &unit_f64;
+    return unit_add_float(f, cell_first ? b : old, cell_first ? old : b, UNIT_RN, f == &unit_f32 && global);
 }
 
 /* What an atomic operation leaves in memory. */

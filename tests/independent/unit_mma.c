@@ -68,7 +68,9 @@ static int counted_exponent(const struct unit_format *f, const struct exact *x) 
 static s128 cut(const struct exact *x, int unit) {
     u128 m = x->mantissa.count ? x->mantissa.word[0] : 0;
     int by = x->exponent - unit;
-    m = by >= 0 ? m << by : by <= -128 ? 0 : m >> -by;
+    if (!m || by <= -128)
+        return 0;
+    m = by >= 0 ? m << by : m >> -by;
     return x->negative ? -(s128)m : (s128)m;
 }
 

@@ -1,0 +1,28 @@
+/* The orders beside the first one: the same launch run reversed and at random, and what those runs show that the first
+ * did not. */
+#ifndef ORACLES_ORDERS_H
+#define ORACLES_ORDERS_H
+
+#include "trial.h"
+
+enum { ORDERS_MAX = OUTCOME_SCHEDULES - 1 };
+
+struct orders {
+    struct schedule_run runs[ORDERS_MAX]; /* (count) for the judges; they point into the two below */
+    struct bound bounds[ORDERS_MAX];      /* operands and buffers of each run, its own */
+    struct trace traces[ORDERS_MAX];
+    size_t count;
+};
+
+/* Runs t's launch reversed, and in random order of seed 1. False: e says why, with the schedule. The caller frees *o,
+ * also after a failure. */
+bool orders_run(const struct trial *t, struct orders *o, struct error *e);
+void orders_free(struct orders *o);
+
+/* What the judges say of the events and stores of first->others[i] that neither the first run nor one before it had:
+ * added to out->findings, with the schedule in their words. One fault is named once: what out->findings has already of
+ * the same place, by whichever judge, is not taken. Bytes are for oracle schedule to compare. Sets out->rulings and
+ * out->rerun_schedule. */
+void orders_judge(const struct evidence *first, size_t i, struct outcome *out);
+
+#endif
