@@ -24,8 +24,8 @@ struct decoder {
     size_t branch_rows;  /* of the tables of all indexed branches */
     size_t undefined_room, record_room, wide_room, constant_room, access_room;
     uint32_t *constant_slots; /* (2 * constant_room) hash table: 1 + number of a constant, 0: free */
-    uint32_t *slot;    /* (registers) offset in the file, or predicate number */
-    bool *read_across; /* (registers) other lanes read it: never left undefined */
+    uint32_t *slot;           /* (registers) offset in the file, or predicate number */
+    bool *read_across;        /* (registers) other lanes read it: never left undefined */
     size_t file_end;
     uint32_t pred_end;
     bool *looked_at; /* (registers) read for more than being stored again */

@@ -24,7 +24,7 @@ enum race_flag {
     RACE_VALUED = 32, /* a store whose value is known */
 };
 
-struct race_node { /* lanes of one warp that did one thing to one word */
+struct race_node {  /* lanes of one warp that did one thing to one word */
     uint32_t site;  /* instruction */
     uint32_t next;  /* 0: none */
     uint32_t lanes; /* loads, and stores of one value by one instruction: several; else one */
