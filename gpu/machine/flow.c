@@ -132,9 +132,9 @@ static void note_writes(const struct ptx_operand *o, uint64_t *writes) {
 }
 
 enum { MOST_SET_WORDS = 1 << 24 }; /* of one kind of set: 128 MiB */
-#define MOST_SET_STEPS                                                                                                 \
-    ((size_t)1 << 28) /* words looked at: half a second. nvcc's code settles in a few rounds, but blocks               \
-                       * that stand in the wrong order take as many as there are blocks */
+/* Words looked at: half a second. What nvcc makes settles in a few rounds, but blocks that stand in the wrong order
+ * take as many rounds as there are blocks. */
+#define MOST_SET_STEPS ((size_t)1 << 28)
 
 /* What is live at the start of each block, backwards until nothing changes. False: it takes too long. */
 static bool settle(const struct graph *g, const struct sets *sets, size_t words) {
