@@ -1,6 +1,6 @@
 /* How the fuzzer of the PTX machine changes a text: by words, modifiers and lines, so that most results still parse.
- * fuzz_words.inc (modifiers, opcodes: the strings of the decoder) and fuzz_lines.inc (instructions of docs/machine.md)
- * are made by ci/fuzz-ptx. */
+ * fuzz_words.inc (modifiers, opcodes: the strings of the decoder) and fuzz_lines.inc (the lines of
+ * docs/instructions.md) are made by ci/fuzz-ptx. */
 #include "../../ref/random.h"
 #include <ctype.h>
 #include <stdbool.h>
