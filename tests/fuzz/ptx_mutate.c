@@ -8,10 +8,10 @@
 #include <string.h>
 
 static const char *const bank_words[] = {
-#include "fuzz_words.inc"
+#include <fuzz_words.inc>
 };
 static const char *const bank_lines[] = {
-#include "fuzz_lines.inc"
+#include <fuzz_lines.inc>
 };
 static const char *const numbers[] = {"0",
                                       "1",
