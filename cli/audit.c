@@ -68,12 +68,10 @@ static int audit(const char *path, const struct options *o) {
 
 int audit_main(int argc, char **argv) {
     enum { ENTRY = 256, ARCH, LINES, JSON };
-    static const struct option longs[] = {{"entry", required_argument, NULL, ENTRY},
-                                          {"arch", required_argument, NULL, ARCH},
-                                          {"lines", required_argument, NULL, LINES},
-                                          {"json", required_argument, NULL, JSON},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"entry", required_argument, NULL, ENTRY}, {"arch", required_argument, NULL, ARCH},
+        {"lines", required_argument, NULL, LINES}, {"json", required_argument, NULL, JSON},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options o = {.lines = 5};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {

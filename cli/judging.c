@@ -124,9 +124,8 @@ char *judging_again(const struct judging *j, const struct outcome *o) {
                                                            : o->rerun_schedule;
     const bool arch = j->launch.arch != NULL && !on_gpu;
     return must_format("%s%s%s%s%s%s%s", on_gpu ? " --runner device" : "", arch ? " --arch " : "",
-                       arch ? j->launch.arch->name : "",
-                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "",
-                       schedule[0] != 0 ? " --schedule " : "", schedule);
+                       arch ? j->launch.arch->name : "", j->watches != NULL ? " --watches " : "",
+                       j->watches != NULL ? j->watches : "", schedule[0] != 0 ? " --schedule " : "", schedule);
 }
 
 /* The row of a GPU's compute capability, or the last one before it. */
@@ -142,10 +141,10 @@ int judging_check(const char *command, struct judging *j) {
     struct error e;
     struct device_identity id;
     if (j->runner == &runner_device) {
-        const char *option = j->launch.arch != NULL            ? "--arch: a GPU is what it is"
-                             : j->watches != NULL              ? "--watches: a GPU watches nothing"
+        const char *option = j->launch.arch != NULL           ? "--arch: a GPU is what it is"
+                             : j->watches != NULL             ? "--watches: a GPU watches nothing"
                              : j->schedules != SCHEDULES_OPEN ? "--schedule: a GPU takes an order of its own"
-                                                               : NULL;
+                                                              : NULL;
         if (option != NULL) {
             return usage_error(command, "%s; it goes with --runner machine", option);
         }

@@ -125,9 +125,7 @@ static bool is_float_mma(const struct ptx_instruction *in) {
 static enum audit_kind float_mma_kind(const struct ptx_instruction *in, const struct arch *arch) {
     const struct tensor_unit *unit = tensor_unit(arch);
     const bool fp8 = has(in, "e4m3") || has(in, "e5m2");
-    return unit->measured                          ? AUDIT_MEASURED
-           : fp8 && unit->fp8 == FP8_UNKNOWN ? AUDIT_MACHINE
-                                                   : AUDIT_LITERATURE;
+    return unit->measured ? AUDIT_MEASURED : fp8 && unit->fp8 == FP8_UNKNOWN ? AUDIT_MACHINE : AUDIT_LITERATURE;
 }
 
 static void audit_instruction(struct audit *a, const struct ptx_function *f, const struct arch *arch,

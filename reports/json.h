@@ -1,7 +1,8 @@
 /* JSON lines, one record a case: {"case", "kernel", "verdict", "oracles": {name: "clean" | "found" | "not judged"},
  * "schedules": [those that were run; digest and counts are the first one's], "digest", "warp_instructions", "macs",
- * "audit", "findings": [...]}; from a real GPU without "schedules" and counts, which it does not tell. Then one last record {"summary": ...} with the counts and all that depends on the clock
- * or the machine. Two runs of the same cases differ in that last line alone. */
+ * "audit", "findings": [...]}; from a real GPU without "schedules" and counts, which it does not tell. Then one last
+ * record {"summary": ...} with the counts and all that depends on the clock or the machine. Two runs of the same cases
+ * differ in that last line alone. */
 #ifndef REPORTS_JSON_H
 #define REPORTS_JSON_H
 

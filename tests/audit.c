@@ -170,7 +170,8 @@ Test(audit_command, models_of_the_literature) {
     expect_result(run_command("run %s/launch.yaml --arch sm_80", run_folder), 0, note);
     expect_result(run_command("run %s/launch.yaml --arch sm_80", run_folder), 0,
                   "(the program leaves bits open: 1 literature; warpproof audit)");
-    expect_result(run_command("run %s/launch.yaml --arch sm_80 --json /dev/stdout", run_folder), 0, "\"notes\": [\"float");
+    expect_result(run_command("run %s/launch.yaml --arch sm_80 --json /dev/stdout", run_folder), 0,
+                  "\"notes\": [\"float");
     struct result r = run_command("run %s/launch.yaml", run_folder);
     cr_expect(r.code == 0 && !strstr(r.text, "literature"), "sm_90 is measured:\n%s", r.text);
     free(r.text);

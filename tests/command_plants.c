@@ -12,8 +12,8 @@ Test(command_plants, a_race_is_not_uninitialised_as_well) {
     static const char *const racing[] = {"cp_async_no_barrier", "missing_barrier", "global_race", "cp_async_early"};
     for (size_t i = 0; i < sizeof racing / sizeof *racing; ++i) {
         struct result r = run_command("run fixtures/plants/machine/%s.launch.yaml --schedule all", racing[i]);
-        cr_expect(r.code == 1 && strstr(r.text, "races with") && !strstr(r.text, "never written"), "%s:\n%s",
-                  racing[i], r.text);
+        cr_expect(r.code == 1 && strstr(r.text, "races with") && !strstr(r.text, "never written"), "%s:\n%s", racing[i],
+                  r.text);
         free(r.text);
     }
     expect_result(run_command("run fixtures/plants/machine/uninit_shared.launch.yaml --schedule all"), 1,

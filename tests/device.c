@@ -104,10 +104,12 @@ Test(device, what_a_gpu_does_not_tell) {
     EXPECT("wrong", 0, "PASS run/double_i32"); /* nobody knows the right bytes */
     struct result r = with_fault("", "run tests/foreign/double.yaml --runner device --stats --json /dev/stdout");
     static const char *const there[] = {
-        "\"launch\": \"clean\"",     "\"guard\": \"clean\"",     "\"sync\": \"not judged\"",
-        "\"uninit\": \"not judged\"", "\"hazard\": \"not judged\"", "\"coverage\": \"clean\"",
-        "\"approximate\": \"not judged\"", "\"schedule\": \"not judged\"", "\"parity\": \"not judged\"",
-        "\"runner\": \"device\", \"launches\": 1,", "device: 1 launch in 0.0",
+        "\"launch\": \"clean\"",           "\"guard\": \"clean\"",
+        "\"sync\": \"not judged\"",        "\"uninit\": \"not judged\"",
+        "\"hazard\": \"not judged\"",      "\"coverage\": \"clean\"",
+        "\"approximate\": \"not judged\"", "\"schedule\": \"not judged\"",
+        "\"parity\": \"not judged\"",      "\"runner\": \"device\", \"launches\": 1,",
+        "device: 1 launch in 0.0",
     };
     static const char *const absent[] = {"machine:", "warp_instructions", "macs", "schedules", "in-order"};
     for (size_t i = 0; i < sizeof there / sizeof *there; ++i)

@@ -254,7 +254,8 @@ Test(machine_rare, discard_and_stores_of_many_blocks) {
         "add.u64 %rd2, %rd1, %rd2;\nadd.u32 %r4, %r1, %r2;\nst.global.u32 [%rd2+128], %r4;\nret;\n";
     static const char loads[] =
         "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\n"
-        "ld.global.u32 %r2, [%rd2+128];\nsetp.ne.u32 %p2, %r1, 40;\n@%p2 ret;\ndiscard.global.L2 [%rd1+128], 128;\nret;\n";
+        "ld.global.u32 %r2, [%rd2+128];\nsetp.ne.u32 %p2, %r1, 40;\n@%p2 ret;\ndiscard.global.L2 [%rd1+128], "
+        "128;\nret;\n";
     for (int round = 0; round < 20; ++round) {
         static uint8_t bytes[1024];
         memset(bytes, 0x11, sizeof bytes);

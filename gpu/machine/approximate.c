@@ -150,11 +150,8 @@ static double wide_function(enum approximate what, double a, bool flush) {
 }
 
 static void tell(struct warp *w, const struct record *r, uint32_t mask, enum event_kind kind) {
-    const struct event v = {.kind = kind,
-                            .buffer = -1,
-                            .plane = -1,
-                            .other_plane = -1,
-                            .count = (uint64_t)__builtin_popcount(mask)};
+    const struct event v = {
+        .kind = kind, .buffer = -1, .plane = -1, .other_plane = -1, .count = (uint64_t)__builtin_popcount(mask)};
     event_at(w, r, (unsigned)__builtin_ctz(mask), v);
 }
 

@@ -213,8 +213,8 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
-    OPEN_COPY = 1 << 7,  /* a cp.async from memory that the launch writes */
-    OPEN_CLOCK = 1 << 8, /* %clock, %globaltimer, %smid, %nsmid, %gridid */
+    OPEN_COPY = 1 << 7,    /* a cp.async from memory that the launch writes */
+    OPEN_CLOCK = 1 << 8,   /* %clock, %globaltimer, %smid, %nsmid, %gridid */
     OPEN_DISCARD = 1 << 9, /* a discard: what stood there, and who stored it, is gone for coverage and races */
 };
 

@@ -515,7 +515,8 @@ static void discard_noted(struct warp *w, const struct record *r, unsigned lane,
     struct machine *m = w->block->machine;
     const size_t end = spot.offset + bytes, piece = m->exact ? bytes : spot.region->lock_bytes;
     while (spot.offset < end) {
-        const size_t next = m->exact ? end : (spot.offset / piece + 1) * piece, n = (next < end ? next : end) - spot.offset;
+        const size_t next = m->exact ? end : (spot.offset / piece + 1) * piece,
+                     n = (next < end ? next : end) - spot.offset;
         atomic_flag *lock = lock_spot(m, &spot);
         hazard_global(w, r, lane, spot.region, spot.offset, n, gone);
         unlock_spot(lock);
