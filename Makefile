@@ -44,7 +44,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf bench-ref bench-machine lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -88,6 +88,10 @@ TIME := 60
 fuzz-gguf: ## damaged GGUF files for TIME=60 seconds, under the sanitisers
 	@ci/setup build fuzz
 	@CC='$(CC)' ci/fuzz-gguf $(TIME) $(BUILD)/fuzz
+
+fuzz-ptx: ## damaged PTX, parsed and run on the PTX machine, for TIME=60 seconds, under the sanitisers
+	@ci/setup build fuzz
+	@CC='$(CC)' ci/fuzz-ptx $(TIME) $(BUILD)/fuzz-ptx
 
 bench-ref: $(BUILD)/bench-ref ## how fast the reference is, contract by contract; a measurement, never a test
 	@$(BUILD)/bench-ref $(ARGS)

@@ -3,9 +3,9 @@
  * coded   as data_coded.c has it for q4_K and pad40: d and dmin tell the row and the block, scales and minima differ
  *         between sub-blocks and rows, codes between neighbours in k, row, sub-block and block.
  * adv     as data_adv.c: a row keeps to one group of scales; sub-block scales and minima run through all their values;
- *         codes are runs of the least and the largest, alternating, in halves, or random. d stays where sums in
- * binary16 do not overflow. rand    all integers random, d and dmin (0.25 + u) * 2^-8; activations: normal deviates
- * through the quantiser.
+ *         codes are runs of the least and the largest, alternating, in halves, or random. d stays
+ *         where sums in binary16 do not overflow.
+ * rand    all integers random, d and dmin (0.25 + u) * 2^-8; activations: normal deviates through the quantiser.
  *
  * A format whose d is a bare power of two takes the power at or below the one above. */
 #include "data_packed.h"

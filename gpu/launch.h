@@ -54,7 +54,8 @@ enum watch {
 enum { WATCHES = 8 };
 extern const char *const watch_names[WATCHES]; /* "bounds" ..., by bit */
 
-/* The order in which warps, lanes of one store, and asynchronous copies take their turns. PTX allows every one. */
+/* The order in which blocks, warps, lanes of one store, and asynchronous copies take their turns. PTX allows every one.
+ */
 enum schedule_order { SCHEDULE_IN_ORDER, SCHEDULE_REVERSED, SCHEDULE_RANDOM };
 struct schedule {
     enum schedule_order order;
@@ -201,7 +202,7 @@ struct trace {
     size_t event_count;
     struct trace_site *sites;
     size_t site_count;
-    struct site_count *counts;  /* (site_count), NULL on a real GPU */
+    struct site_count *counts;  /* (site_count) of a census; else, and on a real GPU, NULL */
     struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
     size_t print_count;
     uint64_t print_total; /* calls that printed, those past TRACE_PRINTS too */

@@ -1,5 +1,6 @@
-/* launch: the kernel can be launched, and ran to its end. More shared memory than the architecture has, and a trap,
- * which is the kernel's own word that it cannot go on, are LAUNCH (exit 1); a block that runs past its step budget is a
+/* launch: the kernel can be launched, and ran to its end. More shared memory than the architecture has, a stack that
+ * runs out, a trap or a failed assertion, which is the kernel's own word that it cannot go on, and whatever a real GPU
+ * stopped are LAUNCH (exit 1); a block that runs past its step budget is a
  * program that cannot be judged (INPUT, exit 2). */
 #include "../ref/checked.h"
 #include "oracle.h"

@@ -291,7 +291,7 @@ Test(docs, every_document_says_what_is_so, .timeout = 300) {
         cr_expect(strstr(readme, path), "README.md does not lead to %s", path);
         if (!strcmp(f->d_name, "launch-file.md"))
             cr_expect(c.launch_files >= 8, "only %zu launch files in %s", c.launch_files, path);
-        if (!strcmp(f->d_name, "machine.md"))
+        if (!strcmp(f->d_name, "instructions.md"))
             cr_expect(c.taken >= 60 && c.refused >= 60, "only %zu and %zu instructions in %s", c.taken, c.refused,
                       path);
         free(path);

@@ -5,7 +5,7 @@
  *   Take any other schedule S and go along it; suppose that up to some step every thread has done what it did in E: the
  *   same instructions with the same operands, in its own program order. The next step of S is by a thread whose
  *   registers are those of E, so it does what that thread did in E; only what a load gives must be shown. Every store
- * to a byte that it loads is, in E, ordered with the load by barriers and program order. These orders are the same in
+ *   to a byte that it loads is, in E, ordered with the load by barriers and program order. These orders are the same in
  *   every schedule, because who comes to which barrier follows from what the threads did so far. Stores ordered before
  *   the load have been done in S too, and in the order of E among each other, or they store the same value side by side
  *   (benign); stores ordered after it cannot have been done. So the load gives what it gave in E, and by induction all

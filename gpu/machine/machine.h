@@ -97,7 +97,7 @@ struct constant {
 /* What an access orders besides itself. An atomic is a load and a store. */
 enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
 
-struct access {           /* one load, store or ldmatrix of the entry */
+struct access {           /* one load, store, ldmatrix, atomic or copy of the program */
     enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM; generic: PTX_REG */
     bool store, is_signed;
     bool wide_address;   /* the address register has 64 bits */
@@ -377,7 +377,7 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
     w->preds[number] = (w->preds[number] & ~mask) | (bits & mask);
 }
 
-/* decode.c: the entry of l as records; module-level variables get the region numbers that regions.c gives them.
+/* decode.c: the entry of l as records; module-level variables get the region numbers that runner.c gives them.
  * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
 struct isa;
 struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);

@@ -137,14 +137,12 @@ static inline __attribute__((always_inline)) bool reach64(const struct warp *w, 
         memcpy(&y, (host) + (where)[i + 1], 16);                                                                       \
         memcpy(&z, (host) + (where)[i + 2], 16);                                                                       \
         memcpy(&t, (host) + (where)[i + 3], 16);                                                                       \
-        const four xy0 = __builtin_shuffle(x, y, (four){0, 4, 1, 5}),                                                  \
-                   xy1 = __builtin_shuffle(x, y, (four){2, 6, 3, 7});                                                  \
-        const four zt0 = __builtin_shuffle(z, t, (four){0, 4, 1, 5}),                                                  \
-                   zt1 = __builtin_shuffle(z, t, (four){2, 6, 3, 7});                                                  \
-        const four w0 = __builtin_shuffle(xy0, zt0, (four){0, 1, 4, 5}),                                               \
-                   w1 = __builtin_shuffle(xy0, zt0, (four){2, 3, 6, 7});                                               \
-        const four w2 = __builtin_shuffle(xy1, zt1, (four){0, 1, 4, 5}),                                               \
-                   w3 = __builtin_shuffle(xy1, zt1, (four){2, 3, 6, 7});                                               \
+        const four xy0 = __builtin_shufflevector(x, y, 0, 4, 1, 5), xy1 = __builtin_shufflevector(x, y, 2, 6, 3, 7);   \
+        const four zt0 = __builtin_shufflevector(z, t, 0, 4, 1, 5), zt1 = __builtin_shufflevector(z, t, 2, 6, 3, 7);   \
+        const four w0 = __builtin_shufflevector(xy0, zt0, 0, 1, 4, 5),                                                 \
+                   w1 = __builtin_shufflevector(xy0, zt0, 2, 3, 6, 7);                                                 \
+        const four w2 = __builtin_shufflevector(xy1, zt1, 0, 1, 4, 5),                                                 \
+                   w3 = __builtin_shufflevector(xy1, zt1, 2, 3, 6, 7);                                                 \
         memcpy((d)[0] + i, &w0, 16);                                                                                   \
         memcpy((d)[1] + i, &w1, 16);                                                                                   \
         memcpy((d)[2] + i, &w2, 16);                                                                                   \

@@ -1,7 +1,7 @@
 /* printf and assert on the device. vprintf gets a format and a buffer with the arguments, each at a multiple of its
  * size (integers 4 bytes, long and pointers 8, floating-point numbers 8); the text is made here and kept, in the order
  * of (block, execution), whatever the number of CPU threads. Source: CUDA C++ Programming Guide, "Formatted Output" and
- * "Assertion"; PTX ISA 7.1; facts K-6. */
+ * "Assertion"; PTX ISA 7.1; facts/ptx.md K-6. */
 #include "../../ref/checked.h"
 #include "machine.h"
 #include <inttypes.h>

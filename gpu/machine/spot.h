@@ -1,5 +1,5 @@
 /* Where the lanes of an access go, for the operations that do more than load or store: memory.c finds the places and
- * keeps the books, atomic.c and matrix_store.c use them. */
+ * keeps the books, atomic.c and matrix.c use them. */
 #ifndef GPU_MACHINE_SPOT_H
 #define GPU_MACHINE_SPOT_H
 

@@ -1,5 +1,6 @@
-/* What a memory access tells the watchers. Every access of shared memory that is in its range and aligned calls
- * watch_shared, from the fast paths and from memory.c; anything else has made its event already. */
+/* What a block tells its watchers: its accesses of shared memory, its copies, and what orders accesses. Every access of
+ * shared memory that is in its range and aligned calls watch_shared, from the fast paths and from memory.c; anything
+ * else has made its event already. Accesses of global memory are noted region by region (hazard_global.c, valid.h). */
 #ifndef GPU_MACHINE_WATCH_H
 #define GPU_MACHINE_WATCH_H
 
@@ -12,9 +13,8 @@ enum watched {
 };
 
 /* The life of a block. open: memory for the watchers of a CPU thread's blocks; start: a block begins, nothing is known;
- * barrier: a barrier has opened, all: every warp that has not exited waited for it,
- * and those that have are ordered before it; exit: these lanes are gone; end: the
- * block is over, or stopped. */
+ * barrier: a barrier has opened, all: every warp that has not exited waited for it, and those that have are ordered
+ * before it; exit: these lanes are gone; end: the block is over, or stopped. */
 bool watch_open(struct block *b, struct error *e);
 void watch_close(struct block *b);
 void watch_start(struct block *b);
@@ -25,8 +25,8 @@ void watch_end(struct block *b);
 uint8_t watch_bits(const struct block *b, const struct range *range);
 
 /* Record r does what access number r->c says, for the lanes of mask, at shared addresses at[lane] (bytes from shared
- * address 0), access.bytes each; ldmatrix: the rows of its lanes. Called before a store is done;
- * of a load before or after. */
+ * address 0), access.bytes each; ldmatrix: the rows of its lanes. Called before a store is
+ * done; of a load before or after. */
 void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]);
 
 /* What orders memory accesses, or may. sync: bar.warp.sync of these members, named as they are; arrive: bar.arrive;

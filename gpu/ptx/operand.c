@@ -237,10 +237,10 @@ bool push_raw(struct parser *p, const struct raw_operand *raw) {
 
 bool settle(struct parser *p, size_t first, struct ptx_operand **out, size_t *count) {
     size_t n = *count = p->raw.count - first;
-    const struct raw_operand *raw = (struct raw_operand *)p->raw.items + first;
     *out = NULL;
     if (!n)
         return true;
+    const struct raw_operand *raw = (struct raw_operand *)p->raw.items + first;
     if (!(*out = take(p, n, sizeof **out)))
         return false;
     for (size_t i = 0; i < n; i++) {
