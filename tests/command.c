@@ -425,7 +425,7 @@ Test(command, run_judges_a_foreign_kernel) {
 
 Test(command, run_refuses_what_it_cannot_judge) {
     struct result r = run_command("run tests/foreign/unknown.yaml");
-    cr_expect(strstr(r.text, "double.ptx:") != NULL, "no place in:\n%s", r.text);
+    cr_expect(strstr(r.text, "unknown.ptx:") != NULL, "no place in:\n%s", r.text);
     expect_result(r, 2, "tex.frobnicate.u32");
     expect_result(run_command("run tests/foreign/spin.yaml"), 2, "ran past its budget of 100000 warp instructions");
     expect_result(run_command("run nosuch.yaml"), 2, "nosuch.yaml");

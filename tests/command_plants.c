@@ -7,6 +7,16 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+/* Orders are compared by their bytes, also where nobody watches who stored them. */
+Test(command_plants, orders_without_watched_stores) {
+    struct result r =
+        run_command("run fixtures/plants/machine/float_atomics.launch.yaml --schedule all --watches bounds");
+    cr_expect(r.code == 1 && strstr(r.text, "depend on the order") && strstr(r.text, "(stores are not watched)") &&
+                  !strstr(r.text, "not stored"),
+              "%s", r.text);
+    free(r.text);
+}
+
 /* A read that races is one fault, whichever order shows the race and whichever the read of nothing. */
 Test(command_plants, a_race_is_not_uninitialised_as_well) {
     static const char *const racing[] = {"cp_async_no_barrier", "missing_barrier", "global_race", "cp_async_early"};

@@ -536,8 +536,6 @@ void prints_close(struct block *b);
 void prints_clear(struct block *b);
 /* The first TRACE_PRINTS of all blocks in order, and the assertion of the lowest block. Takes them over. */
 void prints_merge(struct trace *t, struct block *blocks, int count);
-/* The range that holds this shared address, or NULL (memory.c). */
-const struct range *range_at(const struct machine *m, int64_t address);
 /* The bits of this launch may depend on an order: enum order_reason. */
 static inline void leave_open(struct machine *m, unsigned reason) {
     if ((atomic_load_explicit(&m->open, memory_order_relaxed) & reason) != reason)
