@@ -14,7 +14,7 @@ static const char *const event_names[EVENT_KINDS] = {
 
 bool run_form(const struct form *f, const struct runner *runner, const char *path, const uint64_t *in, uint64_t *out,
               char event[128], struct error *e) {
-    const size_t n = f->vectors, inputs = f->read.inputs ? f->read.inputs : 1;
+    const size_t n = f->vectors, inputs = f->read.inputs; /* elect.sync has none */
     const size_t scratch_bytes = f->read.memories ? f->read.memories * n * 16 : 16;
     char *text = emit_form(f);
     event[0] = 0;
