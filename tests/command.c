@@ -231,6 +231,7 @@ Test(command_files, a_signal_leaves_no_json) {
             dup2(null, STDIN_FILENO);
             dup2(null, STDOUT_FILENO);
             dup2(null, STDERR_FILENO);
+            signal(signals[i], SIG_DFL); /* a script's background job ignores SIGINT, one of nohup SIGHUP */
             execl(command_binary(), command_binary(), "gate", "--json", path, "-j", "1", (char *)NULL);
             _exit(99);
         }

@@ -240,7 +240,7 @@ static bool golden_self_test(const struct form *f) {
     out[n - 1] ^= 1; /* past the bytes that are kept: by the digest alone */
     good = good && golden_compare(g, f, in, out, &first, &differ, want) == GOLDEN_DIFFERS && first == n && !differ;
     in[0] ^= 1;
-    good = good && golden_compare(g, f, in, out, &first, &differ, want) == GOLDEN_STALE;
+    good = good && (!f->read.inputs || golden_compare(g, f, in, out, &first, &differ, want) == GOLDEN_STALE);
     if (!good)
         printf("self-test: kept bytes of `%s` are not compared as they should be %s\n", f->text, e.text);
     golden_close(g);

@@ -8,9 +8,30 @@ uint64_t result_mask(const char *kind) {
 }
 
 static const char *const event_names[EVENT_KINDS] = {
-    "out of bounds", "read only",     "misaligned", "plane",       "divergent barrier", "divergent .aligned",
-    "deadlock",      "step budget",   "trap",       "limit",       "uninitialised",     "race",
-    "benign race",   "async pending", "async exit", "absent lane", "approximate"};
+    [EVENT_OUT_OF_BOUNDS] = "out of bounds",
+    [EVENT_READ_ONLY] = "store into an input",
+    [EVENT_MISALIGNED] = "misaligned",
+    [EVENT_PLANE] = "plane",
+    [EVENT_DIVERGENT_BARRIER] = "divergent barrier",
+    [EVENT_DIVERGENT_ALIGNED] = "divergent .aligned",
+    [EVENT_DEADLOCK] = "deadlock",
+    [EVENT_STEP_BUDGET] = "step budget",
+    [EVENT_TRAP] = "trap",
+    [EVENT_LIMIT] = "limit",
+    [EVENT_UNINITIALISED] = "uninitialised read",
+    [EVENT_RACE] = "race",
+    [EVENT_BENIGN_RACE] = "benign race",
+    [EVENT_ASYNC_PENDING] = "asynchronous copy not waited for",
+    [EVENT_ASYNC_EXIT] = "exit with copies in flight",
+    [EVENT_ASYNC_SIZE] = "source size of an asynchronous copy",
+    [EVENT_ABSENT_LANE] = "absent lane",
+    [EVENT_APPROXIMATE] = "approximate",
+    [EVENT_LITERATURE] = "model of the literature",
+    [EVENT_BAD_TARGET] = "bad target",
+    [EVENT_STACK] = "stack",
+    [EVENT_ASSERT] = "assertion",
+};
+_Static_assert(EVENT_ASSERT + 1 == EVENT_KINDS, "a kind of event without a name");
 
 bool run_form(const struct form *f, const struct runner *runner, const char *path, const uint64_t *in, uint64_t *out,
               char event[128], struct error *e) {

@@ -22,7 +22,17 @@ enum {
 
 #define API __attribute__((visibility("default")))
 
+enum { SLOTS = 1024 };
+static void *taken[SLOTS];
 static int live_allocations, broken, loads;
+
+static void free_all(void) {
+    for (unsigned slot = 0; slot < SLOTS; ++slot) {
+        free(taken[slot]);
+        taken[slot] = NULL;
+    }
+    live_allocations = 0;
+}
 
 static int want(const char *what) {
     const char *fault = getenv("FAKE_CUDA");
@@ -65,7 +75,7 @@ API result cuDevicePrimaryCtxRetain(void **context, int device) {
 API result cuDevicePrimaryCtxReset_v2(int device) {
     (void)device;
     broken = 0;
-    live_allocations = 0;
+    free_all();
     return OK;
 }
 API result cuCtxSetCurrent(void *context) {
@@ -107,16 +117,24 @@ API result cuFuncSetAttribute(void *function, int attribute, int value) {
 API result cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     if (want("memory"))
         return NO_MEMORY;
-    static void *taken[1024]; /* what a lost device keeps is no leak of the program */
-    static unsigned next;
-    void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    taken[next++ % 1024] = memory;
-    *pointer = (uint64_t)(uintptr_t)taken[(next - 1) % 1024];
-    ++live_allocations;
-    return *pointer ? OK : NO_MEMORY;
+    unsigned slot = 0;
+    while (slot < SLOTS && taken[slot])
+        ++slot;
+    if (slot == SLOTS)
+        return NO_MEMORY;
+    taken[slot] = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    *pointer = (uint64_t)(uintptr_t)taken[slot];
+    live_allocations += taken[slot] != NULL;
+    return taken[slot] ? OK : NO_MEMORY;
 }
 API result cuMemFree_v2(uint64_t pointer) {
-    free((void *)(uintptr_t)pointer);
+    unsigned slot = 0;
+    while (slot < SLOTS && (uint64_t)(uintptr_t)taken[slot] != pointer)
+        ++slot;
+    if (slot == SLOTS || !pointer)
+        return INVALID;
+    free(taken[slot]);
+    taken[slot] = NULL;
     --live_allocations;
     return OK;
 }
@@ -193,4 +211,5 @@ API result cuGetErrorString(result r, const char **text) {
 __attribute__((destructor)) static void tell(void) {
     if (getenv("FAKE_CUDA_LOG"))
         fprintf(stderr, "fake: %d allocations left, %d loads\n", live_allocations, loads);
+    free_all(); /* what a lost device keeps is no leak of the program */
 }
