@@ -97,7 +97,7 @@ static int census(const char *kernel, struct options *o) {
     struct ptx_module *m = s != NULL ? ptx_load(s->ptx, &e) : NULL;
     struct outcome outcome = {0};
     int code = EXIT_INPUT;
-    bool good = m != NULL;
+    bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);
     if (good) {
         judging_threads("census", &o->judging);
         good = count(s, m, o, &outcome, &e);

@@ -97,6 +97,16 @@ Test(census_command, kernels_and_their_closed_forms) {
     cr_expect_eq(files_in_folder(), 1, "one file");
 }
 
+Test(census_command, an_input_is_not_replaced) {
+    static const char *const commands[] = {"run", "census"}, *const files[] = {"difference.yaml", "difference.ptx"};
+    expect_result(run_command("--help; cp docs/examples/difference.* %s", run_folder), 0, "usage");
+    for (int k = 0; k < 4; ++k)
+        expect_result(
+            run_command("%s %s/difference.yaml --json %s/%s", commands[k / 2], run_folder, run_folder, files[k % 2]), 2,
+            "is the input");
+    expect_result(run_command("run %s/difference.yaml", run_folder), 0, "PASS");
+}
+
 Test(census_command, wrong_closed_forms) {
     char ptx[4096], text[8192], path[8192];
     cr_assert(realpath("tests/foreign/double.ptx", ptx), "tests run in the project's folder");

@@ -33,27 +33,46 @@ static uint32_t guarded(const struct warp *w, const struct record *r) {
     return w->mask & (r->guard & GUARD_NEGATED ? ~held : held);
 }
 
-uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask) {
-    uint32_t offset;
+/* The member mask of each lane; NULL for .aligned: the whole warp. */
+static const uint32_t *member_masks(const struct warp *w, const struct record *r) {
     switch (r->gather) {
     case GATHER_MEMBERS_A:
-        offset = r->a;
-        break;
+        return reg32(w, r->a);
     case GATHER_MEMBERS_B:
-        offset = r->b;
-        break;
+        return reg32(w, r->b);
     case GATHER_MEMBERS_WIDE:
-        offset = w->wide[r->wide];
-        break;
-    default: /* .aligned: the whole warp */
-        return ALL_LANES;
+        return reg32(w, w->wide[r->wide]);
+    default:
+        return NULL;
     }
-    return reg32(w, offset)[__builtin_ctz(mask)];
+}
+
+uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t *named = member_masks(w, r);
+    return named ? named[__builtin_ctz(mask)] : ALL_LANES;
+}
+
+uint32_t alike_members(const struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t *named = member_masks(w, r);
+    uint32_t other = 0;
+    if (!named || !mask)
+        return mask;
+    const uint32_t first = named[__builtin_ctz(mask)];
+    for (unsigned i = 0; i < LANES; ++i)
+        other |= (uint32_t)(named[i] != first) << i;
+    return mask & ~other;
 }
 
 /* Lanes that record r needs and that are neither in the mask nor exited. */
 static uint32_t missing(const struct warp *w, const struct record *r, uint32_t mask) {
-    return r->gather ? named_members(w, r, mask) & w->live & ~mask : 0;
+    uint32_t named = 0, same;
+    if (!r->gather)
+        return 0;
+    for (uint32_t left = mask; left; left &= ~same) {
+        same = alike_members(w, r, left);
+        named |= named_members(w, r, left);
+    }
+    return named & w->live & ~mask;
 }
 
 /* ---- groups ---- */
@@ -144,7 +163,7 @@ static void meet(struct warp *w) {
     for (unsigned i = 0; i < w->other_count; ++i) {
         struct group *g = &w->others[i];
         const struct record *r = &records[g->pc];
-        if (!g->waiting || r->gather == GATHER_LIVE)
+        if (!g->waiting || r->gather == GATHER_LIVE || alike_members(w, r, g->mask) != g->mask)
             continue;
         struct part parts[LANES];
         struct group *met[LANES];
@@ -154,7 +173,8 @@ static void meet(struct warp *w) {
         for (unsigned k = 0; k < w->other_count; ++k) {
             struct group *x = &w->others[k];
             const struct record *s = &records[x->pc];
-            if (!x->waiting || s->run != r->run || s->imm != r->imm || named_members(w, s, x->mask) != named)
+            if (!x->waiting || s->run != r->run || s->imm != r->imm || named_members(w, s, x->mask) != named ||
+                alike_members(w, s, x->mask) != x->mask)
                 continue;
             parts[count] = (struct part){s, 0};
             met[count++] = x;

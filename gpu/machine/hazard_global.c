@@ -64,7 +64,7 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .width = (uint8_t)size};
     const bool store = value || (x->strong && x->order & ACCESS_STORE);
     me.flags = (uint8_t)((store ? RACE_STORE : 0) | (value ? RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) |
-                         (x->nc ? RACE_NC : 0));
+                         (x->nc ? RACE_NC : 0) | (x->strong && x->order & ACCESS_LOAD ? RACE_READS : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};

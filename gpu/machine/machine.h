@@ -458,6 +458,8 @@ struct part { /* lanes of a .sync operation that do it at one place */
 void run_together(struct warp *w, const struct part *parts, unsigned count);
 /* execute.c: the member mask that a .sync operation names, as its first lane gives it; all lanes for .aligned ones. */
 uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask);
+/* Those of the lanes that name the same members as the first of them. */
+uint32_t alike_members(const struct warp *w, const struct record *r, uint32_t mask);
 
 /* carry.c: dst = a +- b with the carry flag CC.CF, which is predicate PRED_CARRY. imm = CARRY_... */
 handler op_carry;

@@ -87,6 +87,21 @@ static uint32_t open_lanes(const struct race_node *n, const struct race_actor *m
     return order_open_lanes(me->order, me->warp, lane, n->warp, n->clock, n->sync, n->lanes);
 }
 
+/* n is a strong store, and a strong load of all these bytes came after it and is ordered before what happens now. */
+static bool is_seen(struct races *x, uint32_t head, const struct race_node *n, const struct race_actor *me,
+                    unsigned lane, unsigned common) {
+    if ((n->flags & (RACE_STORE | RACE_STRONG)) != (RACE_STORE | RACE_STRONG))
+        return false;
+    for (uint32_t i = head; i; i = x->nodes[i].next) {
+        const struct race_node *k = &x->nodes[i];
+        ++x->steps;
+        if (k->flags & RACE_READS && k->block == me->block && k->index > n->index && !(common & ~k->bytes) &&
+            open_lanes(k, me, lane) != k->lanes)
+            return true;
+    }
+    return false;
+}
+
 static void note(struct race_found *f, const struct race_node *n, uint32_t lanes, unsigned common) {
     if (f->found && f->byte <= __builtin_ctz(common))
         return;
@@ -101,8 +116,9 @@ static void note(struct race_found *f, const struct race_node *n, uint32_t lanes
 }
 
 /* The two touch a byte in common. */
-static void judge_pair(struct races *x, const struct race_node *n, const struct race_actor *me, unsigned lane,
-                       unsigned common, uint32_t value, bool quiet, struct race_found found[RACE_KINDS]) {
+static void judge_pair(struct races *x, uint32_t head, const struct race_node *n, const struct race_actor *me,
+                       unsigned lane, unsigned common, uint32_t value, bool quiet,
+                       struct race_found found[RACE_KINDS]) {
     const unsigned both = n->flags & me->flags, any = n->flags | me->flags;
     if (!(any & RACE_STORE) || both & RACE_STRONG || (quiet && both & RACE_STORE && !(any & RACE_STRONG)))
         return;
@@ -111,7 +127,7 @@ static void judge_pair(struct races *x, const struct race_node *n, const struct 
         return;
     const bool benign = both & RACE_STORE && both & RACE_VALUED && !(any & (RACE_STRONG | RACE_MIXED)) &&
                         !((n->value ^ value) & value_mask(common));
-    if (!benign && !(any & RACE_NC) && may_be_settled(x, n, me)) {
+    if (!benign && !(any & RACE_NC) && (may_be_settled(x, n, me) || is_seen(x, head, n, me, lane, common))) {
         x->settled = true;
         return;
     }
@@ -158,7 +174,7 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
             continue;
         }
         if (common)
-            judge_pair(x, n, me, lane, common, value, quiet, here);
+            judge_pair(x, *head, n, me, lane, common, value, quiet, here);
         const bool own = n->block == me->block && n->warp == me->warp && n->lanes & bit;
         if (own && (n->flags & ~RACE_MIXED) == me->flags && !(n->bytes & ~bytes)) {
             if (me->flags & RACE_STORE && (n->flags & RACE_MIXED || (n->value ^ value) & value_mask(n->bytes)))

@@ -7,6 +7,9 @@
  * early is named by its own race. A store and a load race also when the store changes nothing: on another day the byte
  * before it may differ.
  *
+ * A strong store that a strong load of the same bytes has seen comes before whatever follows that load (PTX ISA 8.9.5,
+ * causality order): the last block that counts itself in may reset the counter with a plain store.
+ *
  * A thread's newer access stands for its older one of the same kind: whatever is not ordered after the newer one is not
  * ordered after the older one either, and a store whose older values differed is marked, so that it is benign to none.
  * Nothing else is forgotten. */
@@ -22,6 +25,7 @@ enum race_flag {
     RACE_MIXED = 8,   /* a store that stands for others of other values */
     RACE_NC = 16,     /* ld.global.nc: the byte must not be stored at all (PTX ISA 9.7.9.9) */
     RACE_VALUED = 32, /* a store whose value is known */
+    RACE_READS = 64,  /* a strong access that loads */
 };
 
 struct race_node {  /* lanes of one warp that did one thing to one word */
