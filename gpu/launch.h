@@ -93,7 +93,10 @@ struct launch {
 };
 
 #define LAUNCH_STEP_BUDGET (1ull << 28)
-enum { LAUNCH_TOTAL_BLOCKS = 64 }; /* a launch may take this many times the budget of a block */
+enum {
+    LAUNCH_TOTAL_BLOCKS = 64, /* a launch may take this many times the budget of a block */
+    LAUNCH_BLOCK_STEPS = 256, /* what the beginning of a block costs: so it bounds the blocks of a launch as well */
+};
 
 enum event_kind {
     EVENT_OUT_OF_BOUNDS, /* outside every buffer, outside the shared arena, outside local memory */
@@ -175,6 +178,7 @@ struct cell_history {
     bool atomic;  /* an atomic has written it: what may come before or after a store of other bytes is not told
                    * by stores alone */
     bool several; /* more than one thread stored it */
+    bool settled; /* its stores differ, and fences and strong accesses may order all of them: no fault, no proof */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */

@@ -120,13 +120,23 @@ static void judge_pair(struct races *x, uint32_t head, const struct race_node *n
                        unsigned lane, unsigned common, uint32_t value, bool quiet,
                        struct race_found found[RACE_KINDS]) {
     const unsigned both = n->flags & me->flags, any = n->flags | me->flags;
-    if (!(any & RACE_STORE) || both & RACE_STRONG || (quiet && both & RACE_STORE && !(any & RACE_STRONG)))
+    const bool alike = both & RACE_STORE && !((both ^ any) & RACE_STRONG),
+               counted = quiet && alike && both & RACE_VALUED;
+    if (!(any & RACE_STORE) || (both & RACE_STRONG && !counted) || (quiet && alike && !counted))
         return;
     const uint32_t lanes = open_lanes(n, me, lane);
     if (!lanes)
         return;
-    const bool benign = both & RACE_STORE && both & RACE_VALUED && !(any & (RACE_STRONG | RACE_MIXED)) &&
-                        !((n->value ^ value) & value_mask(common));
+    const bool same =
+        both & RACE_STORE && both & RACE_VALUED && !(any & RACE_MIXED) && !((n->value ^ value) & value_mask(common));
+    if (counted) {
+        if (!same && may_be_settled(x, n, me))
+            x->settled = true;
+        else if (!same)
+            note(&found[RACE_STORES], n, lanes, common);
+        return;
+    }
+    const bool benign = same && !(any & RACE_STRONG);
     if (!benign && !(any & RACE_NC) && (may_be_settled(x, n, me) || is_seen(x, head, n, me, lane, common))) {
         x->settled = true;
         return;

@@ -64,7 +64,13 @@ struct race_actor { /* who does it now */
     uint8_t warp, flags, width;
 };
 
-enum race_kind { RACE_TRUE, RACE_BENIGN, RACE_TOUCHED, RACE_KINDS }; /* the last: of bytes of a copy in flight */
+enum race_kind {
+    RACE_TRUE,
+    RACE_BENIGN,
+    RACE_TOUCHED, /* of bytes of a copy in flight */
+    RACE_STORES,  /* quiet: two stores of different values, which coverage has counted, and nothing orders them */
+    RACE_KINDS
+};
 struct race_found {
     bool found;
     uint8_t byte; /* of the word */
@@ -83,7 +89,7 @@ void race_close(struct races *x);
 void race_reset(struct races *x);
 void race_block(struct races *x);
 /* Lane `lane` of `me` touches `bytes` of the word whose nodes *head leads to. found: (RACE_KINDS) filled where they are
- * not found yet. quiet: pairs of weak stores are somebody else's to judge. */
+ * not found yet. quiet: pairs of stores that are alike in strength are coverage's to name, as RACE_STORES. */
 void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
                 uint32_t value, bool quiet, struct race_found found[RACE_KINDS]);
 /* A copy in flight over `bytes` of the word, and the end of it: from now on it is a store of that lane like any other.
