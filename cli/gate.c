@@ -253,6 +253,18 @@ static void audit_notes(const struct gate *g) {
     }
 }
 
+/* Once: what was watched is the same for all cases. */
+static void not_judged_note(const struct gate *g) {
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        char *left = outcome_verdict(&g->outcomes[i]) == VERDICT_PASS ? outcome_not_judged(&g->outcomes[i]) : NULL;
+        if (left != NULL) {
+            printf("note    %s\n", left);
+            free(left);
+            return;
+        }
+    }
+}
+
 enum { PRINTING_SHOWN = 4 };
 
 /* What the kernels of right cases print, of the first few that do; wrong ones have it in their message. */
@@ -282,6 +294,7 @@ static int gate(struct options *o) {
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
         audit_notes(&g);
+        not_judged_note(&g);
         print_notes(&g);
         if (t.failed > 0) {
             printf("\n");

@@ -161,12 +161,13 @@ static int run(const char *path, struct options *o) {
         terminal_failures(stdout, outcomes, count, DATA_CLASSES, 0);
         for (size_t i = 0; i < count; ++i) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {
-                char *open = audit_summary(outcomes[i].audit);
-                printf("PASS %s%s%s%s%s\n", outcomes[i].id,
+                char *open = audit_summary(outcomes[i].audit), *left = outcome_not_judged(&outcomes[i]);
+                printf("PASS %s%s%s%s%s%s%s%s\n", outcomes[i].id,
                        outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)",
-                       open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
+                       left != NULL ? "   (" : "", left != NULL ? left : "", left != NULL ? ")" : "", open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
+                free(left);
                 terminal_prints(stdout, &outcomes[i]);
                 terminal_notes(stdout, &outcomes[i]);
             }

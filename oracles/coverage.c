@@ -114,5 +114,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_coverage = {
     .name = "coverage",
     .about = "every output cell is written, and by one thread",
+    .watches = WATCH_STORES,
     .judge = judge,
 };

@@ -47,6 +47,8 @@ static const char *target_name(const struct launch *l, const struct event *v) {
                             : space_name(v->space);
 }
 
+extern const struct oracle oracle_guard;
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     const struct launch *l = e->launch;
     bool found = false;
@@ -113,12 +115,13 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         free(what);
         free(reach);
     }
-    const uint32_t mine = WATCH_BOUNDS | WATCH_ALIGNMENT | WATCH_PLANES;
+    const uint32_t mine = oracle_guard.watches;
     return found ? RULING_FOUND : (e->launch->options.unwatched & mine) == mine ? RULING_NOT_JUDGED : RULING_CLEAN;
 }
 
 const struct oracle oracle_guard = {
     .name = "guard",
     .about = "accesses stay in their buffer, arena and plane, are aligned, and leave inputs alone",
+    .watches = WATCH_BOUNDS | WATCH_ALIGNMENT | WATCH_PLANES,
     .judge = judge,
 };

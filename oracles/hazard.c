@@ -122,8 +122,10 @@ static void note_benign(const struct evidence *e, struct findings *out) {
     }
 }
 
+extern const struct oracle oracle_hazard;
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    const uint32_t mine = WATCH_HAZARDS | WATCH_ASYNC;
+    const uint32_t mine = oracle_hazard.watches;
     if ((e->launch->options.unwatched & mine) == mine || e->trace->on_gpu) {
         return RULING_NOT_JUDGED;
     }
@@ -157,5 +159,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_hazard = {
     .name = "hazard",
     .about = "no two threads touch one byte in an order that nothing fixes, and no copy in flight is touched",
+    .watches = WATCH_HAZARDS | WATCH_ASYNC,
     .judge = judge,
 };

@@ -51,6 +51,8 @@ struct oracle {
     const char *name;  /* "parity" */
     const char *about; /* one line for `warpproof list oracles` */
     bool on_request;   /* judges only when asked to: a report does not mention that it did not */
+    uint32_t watches;  /* what it judges by (enum watch): without all of these not at all, without some in part; 0: by
+                        * other things */
     enum ruling (*judge)(const struct evidence *e, struct findings *out);
 };
 

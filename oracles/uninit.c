@@ -77,5 +77,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_uninit = {
     .name = "uninit",
     .about = "no register and no byte of shared, local or output memory is read before it is written",
+    .watches = WATCH_UNINIT,
     .judge = judge,
 };
