@@ -11,7 +11,7 @@
  * which no arithmetic produces (results are quiet), and no value of an index or a count. */
 #define BIND_POISON UINT32_C(0x7fa5dead)
 
-#define BIND_MAX_BYTES ((size_t)4 << 30) /* of all buffers of a launch and their expected bytes together */
+#define BIND_MAX_BYTES ((size_t)4 << 30) /* of .global variables, buffers and expected bytes of a launch together */
 
 struct bound {
     const struct spec *spec; /* the caller's; names in the launch point into it */

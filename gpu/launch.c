@@ -2,6 +2,7 @@
  * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
 #include "launch.h"
 #include "../ref/checked.h"
+#include "requires.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 const char *const watch_names[WATCHES] = {"bounds",  "alignment", "planes", "uninit",
                                           "hazards", "async",     "sync",   "stores"};
 
-enum { MOST_STATIC = 48 * 1024 }; /* bytes of static shared memory, on every architecture */
+/* Bytes on every architecture: static shared memory of a block, constants of a module (PTX ISA 5.1.3). */
+enum { MOST_STATIC = 48 * 1024, MOST_CONSTANT = 64 * 1024 };
 
 static bool check_dimensions(const struct launch *l, const struct ptx_function *f, struct error *e) {
     static const uint32_t most_grid[3] = {2147483647u, 65535, 65535}, most_block[3] = {1024, 1024, 64};
@@ -150,17 +152,40 @@ static bool check_planes(const struct launch *l, struct error *e) {
     return true;
 }
 
+static bool check_target(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    const struct arch *arch = l->options.arch ? l->options.arch : arch_default();
+    const char *which = l->options.arch ? "" : ", the default of --arch";
+    char *why;
+    if (!target_fits(l->module, arch, &why)) {
+        fail(e, "%.600s:%d: %s, and the launch is for %s%s", l->module->path, l->module->target_line, why, arch->name,
+             which);
+        free(why);
+        return false;
+    }
+    return !f->cluster[0] || arch->sm >= 90 ||
+           fail(e, "%.600s:%d: %.200s has clusters, which need sm_90, and the launch is for %s", l->module->path,
+                f->ptx_line, f->name, arch->name);
+}
+
 bool launch_check(const struct launch *l, struct error *e) {
     if (!l->module || !l->entry)
         return fail(e, "a launch needs a module and an entry");
     const struct ptx_function *f = ptx_entry_named(l->module, l->entry);
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
-    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_planes(l, e);
+    return check_target(l, f, e) && check_dimensions(l, f, e) && check_arguments(l, f, e) && check_planes(l, e);
 }
 
-char *launch_excess(const struct launch *l) {
+char *launch_excess(const struct launch *l, const char **suspects) {
     const struct arch *arch = l->options.arch ? l->options.arch : arch_default();
+    const size_t constants = ptx_space_bytes(l->module, PTX_CONST);
+    if (constants > MOST_CONSTANT) {
+        if (suspects)
+            *suspects = "a table that belongs into .global memory";
+        return must_format("%zu B of .const variables, a module has at most %d", constants, MOST_CONSTANT);
+    }
+    if (suspects)
+        *suspects = "a tile or a number of stages that was sized for another architecture";
     const size_t fixed = ptx_static_shared(l->module, ptx_entry_named(l->module, l->entry));
     if (fixed > MOST_STATIC)
         return must_format("%zu B of static shared memory, a block has at most %d", fixed, MOST_STATIC);

@@ -244,14 +244,14 @@ bool trace_complete(const struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
  * array of bytes of the same size),
- * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
+ * the module's .target is one that the architecture of the options can load, block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
 /* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
 void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);
 
-/* What a checked launch asks for and the architecture of its options does not have: *text = "135168 B of shared memory,
- * sm_121 gives a block 101376" (the caller frees it), or NULL. */
-char *launch_excess(const struct launch *l);
+/* What a checked launch asks for and the architecture of its options does not have: "135168 B of shared memory, sm_121
+ * gives a block 101376" (the caller frees it), or NULL; *suspects, where asked for: where that may come from. */
+char *launch_excess(const struct launch *l, const char **suspects);
 /* The trace of a launch that asks for too much: EVENT_LIMIT alone. */
 void launch_refused(const struct launch *l, struct trace *t);
 

@@ -476,7 +476,7 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
     *again = false;
     if (!launch_check(l, e))
         return false;
-    char *excess = launch_excess(l);
+    char *excess = launch_excess(l, NULL);
     const struct isa *isa = isa_choose(e);
     struct program *p = isa ? (follow ? decode_following : decode)(l, isa, e) : NULL;
     if (p && excess)
