@@ -32,7 +32,9 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             if (v->other.present) {
                 struct where use = {.cell = {-1, -1}};
                 where_site(&use, e->trace, v->other.instruction);
-                finding_line(f, "used", "%s  %s", where_text(&use), use.instruction ? use.instruction : "");
+                finding_line(f, v->kind == EVENT_ABSENT_LANE ? "used" : "missed", "%s%s  %s",
+                             v->kind == EVENT_ABSENT_LANE ? "" : "by lanes that go on to ", where_text(&use),
+                             use.instruction ? use.instruction : "");
                 free(use.file);
                 free(use.inlined_file);
                 free(use.instruction);
