@@ -95,7 +95,13 @@ struct constant {
 };
 
 /* What an access orders besides itself. An atomic is a load and a store. */
-enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
+enum access_order {
+    ACCESS_LOAD = 1,
+    ACCESS_STORE = 2,
+    ACCESS_ACQUIRE = 4,
+    ACCESS_RELEASE = 8,
+    ACCESS_CTA = 16, /* scope .cta, or .cluster, which is a block here: it orders nothing between blocks */
+};
 
 struct access {           /* one load, store, ldmatrix, atomic or copy of the program */
     enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM; generic: PTX_REG */
