@@ -238,7 +238,7 @@ static bool describe_arguments(struct binder *r) {
 
 /* .const variables have a limit of their own (launch_excess). */
 static bool count_variables(struct binder *r, const struct ptx_module *m) {
-    r->total = r->variables = ptx_space_bytes(m, PTX_GLOBAL);
+    r->total = r->variables = m ? ptx_space_bytes(m, PTX_GLOBAL) : 0;
     return r->total <= BIND_MAX_BYTES ||
            fail(r->e, "%.600s: the .global variables take %zu bytes, a launch may take %zu with its buffers", m->path,
                 r->total, BIND_MAX_BYTES);

@@ -362,7 +362,7 @@ Test(machine, refuses_what_it_does_not_know) {
         struct error e = {""};
         cr_assert(!machine_try(&test, &m, &t, &e), "%s runs", cases[k].line);
         cr_assert(m, "%s does not parse: %s", cases[k].line, e.text);
-        cr_assert(strstr(e.text, "k.ptx:17: "), "no place in: %s", e.text);
+        cr_assert(strstr(e.text, "k.ptx:17:1: "), "no place in: %s", e.text);
         for (int i = 0; i < 3 && cases[k].wants[i]; ++i)
             cr_assert(strstr(e.text, cases[k].wants[i]), "no \"%s\" in: %s", cases[k].wants[i], e.text);
         ptx_free(m);
