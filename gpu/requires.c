@@ -25,6 +25,7 @@ static const struct row rows[] = {
     {"add|sub|mul|ex2|tanh|set|setp|atom|red", "bf16|bf16x2", 90},
     {"cvt", "f16x2 f32", 80},
     {"cvt", "bf16 bf16", 90},
+    {"cvt", "ftz f32 bf16", 90},
     {"cvt", "bf16 f16|f64|u8|s8|u16|s16|u32|s32|u64|s64", 90},
     {"cvt", "tf32 rn|rz", 90},
     {"atom|red", "b128|v2|v4|v8", 90},

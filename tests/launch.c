@@ -324,3 +324,24 @@ Test(launch, shared_memory_of_the_entry) {
     free(got);
     ptx_free(m);
 }
+
+/* PTX ISA 5.1.3: 64 KB of constants. */
+Test(launch, constant_memory_of_the_module) {
+    for (size_t bytes = 65536; bytes <= 65537; ++bytes) {
+        char *text = must_format(".version 9.0\n.target sm_80\n.address_size 64\n.const .b8 a[65532];\n"
+                                 ".const .b8 b[%zu];\n.visible .entry k() { ret; }\n",
+                                 bytes - 65532);
+        struct error e = {""};
+        struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+        cr_assert(m, "%s", e.text);
+        const struct launch l = {.module = m, .entry = "k", .grid = {1, 1, 1}, .block = {32, 1, 1}, .threads = 1};
+        const char *suspects = "";
+        char *got = launch_excess(&l, &suspects);
+        cr_expect(bytes == 65536 ? !got : got && strstr(got, "65537 B of .const variables, a module has at most 65536"),
+                  "%zu bytes: %s", bytes, got ? got : "nothing");
+        cr_expect(!got || strstr(suspects, ".global"), "suspects: %s", suspects);
+        free(got);
+        ptx_free(m);
+        free(text);
+    }
+}
