@@ -93,6 +93,6 @@ bool target_fits(const struct ptx_module *m, const struct arch *arch, char **why
     const bool fits = *end == 'a'   ? sm == arch->sm
                       : *end == 'f' ? sm <= arch->sm && sm / 10 == arch->sm / 10
                                     : sm <= arch->sm;
-    *why = fits ? NULL : must_format("it is compiled for %s (.target)", m->target);
+    *why = fits ? NULL : must_format("the module is compiled for %s (.target)", m->target);
     return fits;
 }

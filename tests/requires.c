@@ -111,9 +111,9 @@ Test(requires, a_launch_is_refused_with_its_place) {
          "launch is for sm_80"},
         {"sm_80", "mov.u32 %r1, s; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r1};", NULL, NULL},
         {"sm_120", "", NULL,
-         "k.ptx:2: it is compiled for sm_120 (.target), and the launch is for sm_90, the default of --arch"},
+         "k.ptx:2: the module is compiled for sm_120 (.target), and the launch is for sm_90, the default of --arch"},
         {"sm_120", "", "sm_121", NULL},
-        {"sm_90a", "", "sm_100", "k.ptx:2: it is compiled for sm_90a (.target), and the launch is for sm_100"},
+        {"sm_90a", "", "sm_100", "k.ptx:2: the module is compiled for sm_90a (.target), and the launch is for sm_100"},
         {"sm_90a", "", NULL, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
