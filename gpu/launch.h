@@ -148,7 +148,10 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
-    const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
+    const char *name;   /* the register, or the .global or .const variable, as the PTX calls it; else NULL; owned by
+                         * the module */
+    enum event_space window; /* SPACE_GLOBAL outside of all buffers and variables: the space whose generic address it
+                              * is, or SPACE_NONE */
     bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */

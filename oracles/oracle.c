@@ -76,7 +76,23 @@ bool trace_same_line(const struct trace *t, size_t a, size_t b) {
 
 static bool same_fault(const struct evidence *e, const struct event *a, const struct event *b) {
     return a->kind == b->kind && a->plane == b->plane && a->other_plane == b->other_plane && a->buffer == b->buffer &&
-           a->store == b->store && trace_same_line(e->trace, a->instruction, b->instruction);
+           a->store == b->store && (a->space != SPACE_GLOBAL || a->name == b->name) && trace_same_line(e->trace, a->instruction, b->instruction);
+}
+
+static bool begins(const char *text, const char *opcode) {
+    return strncmp(text, opcode, strlen(opcode)) == 0;
+}
+
+char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store) {
+    const char *text = instruction < e->trace->site_count ? e->trace->sites[instruction].text : NULL, *what;
+    if (text != NULL && begins(text, "cp.async")) {
+        what = "copy";
+    } else if (text != NULL && (begins(text, "atom.") || begins(text, "red."))) {
+        what = "atomic";
+    } else {
+        what = store ? "store" : "load";
+    }
+    return must_format("%zu-byte %s", bytes, what);
 }
 
 bool event_repeats(const struct evidence *e, size_t i) {
@@ -195,11 +211,11 @@ static bool byte_unwritten(const struct evidence *e, size_t buffer, size_t i) {
     return e->launch->buffers[buffer].data[i] == poison[i % 4];
 }
 
-bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) {
+size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) {
     const size_t n = e->launch->buffers[buffer].cell_bytes;
     size_t unwritten = 0;
     for (size_t i = 0; i < n; ++i) {
         unwritten += byte_unwritten(e, buffer, cell * n + i);
     }
-    return e->trace->has_coverage ? unwritten > 0 : unwritten == n;
+    return e->trace->has_coverage || unwritten == n ? unwritten : 0;
 }

@@ -192,11 +192,11 @@ Test(machine, barriers_gone_wrong) {
     static const struct stopping cases[] = {
         /* warp 1 waits where warp 0 never comes, and warp 0 elsewhere: each is stuck for good */
         {"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nret;\nA:\nret;\n",
-         EVENT_DEADLOCK, 4, 0, 1, 0, 1},
+         EVENT_DEADLOCK, 4, 0, 1, 0, 32},
         /* lanes 0 .. 15 at one barrier, the others at another (had they exited, nobody would wait for them) */
         {"mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;\nsetp.lt.u32 %p1, %r1, 16;\n@!%p1 bra A;\nbar.sync "
          "0;\nret;\nA:\nbar.sync 1;\nret;\n",
-         EVENT_DIVERGENT_BARRIER, 5, 0, 0, 0, 2},
+         EVENT_DIVERGENT_BARRIER, 5, 0, 0, 0, 32},
         {"mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 37;\n@%p1 bar.sync 0;\nret;\n", EVENT_DIVERGENT_BARRIER, 3, 0, 1,
          5, 1},
     };
@@ -231,7 +231,7 @@ Test(machine, grid_ends_alike) {
                                               .threads = threads[i]};
             struct trace t;
             struct ptx_module *m = machine_must(&test, &t);
-            expect_one(&t, k ? EVENT_STEP_BUDGET : EVENT_TRAP, k ? 14 : 12, 11, 0, k ? 0 : 9, 1);
+            expect_one(&t, k ? EVENT_STEP_BUDGET : EVENT_TRAP, k ? 14 : 12, 11, 0, k ? 0 : 9, k ? 32 : 1);
             for (uint32_t n = 0; n < 40 * 32; ++n) {
                 const bool ran = n / 32 <= 11;
                 cr_assert(out[n] == (ran ? n : 0xcbcbcbcb), "thread %u of %d: %x", n, threads[i], out[n]);

@@ -100,6 +100,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .data = calloc(v->bytes + 1, 1),
                              .writable = v->space == PTX_GLOBAL,
                              .buffer = -1,
+                             .name = v->name,
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
