@@ -91,7 +91,7 @@ int audit_main(int argc, char **argv) {
         case LINES:
             o.lines = strtol(optarg, &end, 10);
             if (end == optarg || *end != 0 || o.lines < 0 || strchr("0123456789", optarg[0]) == NULL) {
-                return usage_error("audit", "--lines %s: want an integer of at least 0", optarg);
+                return usage_error("audit", "--lines %s: want an integer in 0 .. 9223372036854775807", optarg);
             }
             break;
         case JSON:

@@ -110,7 +110,7 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
     case JUDGING_SCHEDULE:
         return parse_schedule(optarg, j)
                    ? -1
-                   : usage_error(command, "--schedule %s: want in-order, reversed, random:SEED or all", optarg);
+                   : usage_error(command, "--schedule %s: want in-order, reversed, random:SEED or all (SEED in 0 .. 9223372036854775807)", optarg);
     case 'j':
         return parse_threads(optarg, &j->threads)
                    ? -1

@@ -322,6 +322,38 @@ bool bind_launch(const struct spec *spec, const struct ptx_module *module, const
     return false;
 }
 
+bool bound_check(const struct bound *b, struct error *e) {
+    const struct spec *s = b->spec;
+    struct launch_place at;
+    struct error why;
+    if (launch_check_at(&b->launch, &at, &why))
+        return true;
+    const struct yaml_node *root = s->doc->root, *node = NULL;
+    switch (at.part) {
+    case LAUNCH_OTHER: /* of the program: the message names its file */
+        break;
+    case LAUNCH_ENTRY:
+        node = yaml_get(root, "entry");
+        break;
+    case LAUNCH_GRID:
+        node = yaml_get(yaml_get(root, "launch"), "grid");
+        break;
+    case LAUNCH_BLOCK:
+        node = yaml_get(yaml_get(root, "launch"), "block");
+        break;
+    case LAUNCH_ARGUMENT:
+        node = at.argument < s->arg_count ? s->args[at.argument].node : yaml_get(root, "args");
+        break;
+    case LAUNCH_PLANES:
+        node = yaml_get(root, "planes");
+        break;
+    }
+    if (node)
+        return yaml_fail(s->doc, node, 0, e, "%s", why.text);
+    return at.part == LAUNCH_OTHER || at.part == LAUNCH_ENTRY ? fail(e, "%s", why.text)
+                                                              : fail(e, "%s: %s", s->path, why.text);
+}
+
 void bound_free(struct bound *b) {
     for (size_t i = 0; i < b->launch.buffer_count; i++) {
         free(b->launch.buffers[i].data);

@@ -250,6 +250,12 @@ bool trace_complete(const struct trace *t);
  * array of bytes of the same size),
  * the module's .target is one that the architecture of the options can load, block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
+
+struct launch_place { /* the part of a launch that is wrong */
+    enum { LAUNCH_OTHER, LAUNCH_ENTRY, LAUNCH_GRID, LAUNCH_BLOCK, LAUNCH_ARGUMENT, LAUNCH_PLANES } part;
+    size_t argument; /* SIZE_MAX: one is missing */
+};
+bool launch_check_at(const struct launch *l, struct launch_place *at, struct error *e);
 /* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
 void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);
 

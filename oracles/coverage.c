@@ -33,12 +33,12 @@ struct holes { /* cells that are not written, or not all of their bytes; and how
 
 static char *holes_text(const struct holes *h, const struct launch_buffer *b) {
     if (h->part == 0) {
-        return must_format("%zu of %zu cell%s of %s never written", h->none, h->cells, h->cells == 1 ? "" : "s", b->name);
+        return must_format("%zu of %zu cell%s of %s never written", h->none, h->cells, plural(h->cells), b->name);
     }
     char *lack = h->least == h->most ? must_format("%zu", h->most) : must_format("%zu to %zu", h->least, h->most);
     char *none = h->none > 0 ? must_format(", and %zu never written", h->none) : must_strdup("");
-    char *text = must_format("%zu of %zu cell%s of %s written in part, without %s of %s %zu bytes%s", h->part, h->cells,
-                             h->cells == 1 ? "" : "s", b->name, lack, h->part == 1 ? "its" : "their", b->cell_bytes, none);
+    char *text = must_format("%zu of %zu cell%s of %s written in part, without %s of %s %zu byte%s%s", h->part, h->cells,
+                             plural(h->cells), b->name, lack, h->part == 1 ? "its" : "their", b->cell_bytes, plural(b->cell_bytes), none);
     free(lack);
     free(none);
     return text;
@@ -111,7 +111,7 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     where_writer(&f->where, e->launch, e->trace, &h->last);
     f->summary = must_format(
         "%zu cell%s of %s stored by different threads with different bytes and nothing to order them", count,
-        count == 1 ? "" : "s", b->name);
+        plural(count), b->name);
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
     char *a = writer_text(e->launch, e->trace, &h->first), *z = writer_text(e->launch, e->trace, &h->last);
     finding_line(f, "twice", "%s", f->summary);

@@ -133,7 +133,7 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     finding_line(f, "by",
                  "block (%u,%u,%u) warp %u lane %u first; %" PRIu64 " lane%s in all, at %" PRIu64 " instruction%s",
                  event->block[0], event->block[1], event->block[2], event->warp, event->lane, accesses,
-                 accesses == 1 ? "" : "s", instructions, instructions == 1 ? "" : "s");
+                 plural(accesses), instructions, plural(instructions));
     finding_line(f, "site", "%s  %s", where_text(&f->where), f->where.instruction ? f->where.instruction : "");
     return f;
 }

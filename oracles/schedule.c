@@ -135,8 +135,8 @@ static void describe(const struct evidence *e, size_t buffer, const struct sched
     f->value_is_float = b->is_f32;
     f->want = cell_value(b->data + cell * b->cell_bytes, f->value_bytes);
     f->got = cell_value(o->launch->buffers[buffer].data + cell * b->cell_bytes, f->value_bytes);
-    f->summary = must_format("%zu of %zu cells of %s depend on the order: schedules %s and %s leave different bytes",
-                             count, b->bytes / b->cell_bytes, b->name, e->schedule, o->name);
+    f->summary = must_format("%zu of %zu cell%s of %s depend on the order: schedules %s and %s leave different bytes",
+                             count, b->bytes / b->cell_bytes, plural(b->bytes / b->cell_bytes), b->name, e->schedule, o->name);
     f->suspects = must_strdup("float atomics, a missing barrier or wait, or blocks that use each other's results");
     finding_line(f, "order", "%s", f->summary);
     char *second = w->axis[1] != NULL ? must_format(", %s %lld", w->axis[1], (long long)w->cell[1]) : must_strdup("");

@@ -129,7 +129,7 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     }
     b->launch.threads = t->threads;
     b->launch.options = t->options;
-    if (!t->runner->run(&b->launch, trace, e)) {
+    if (!bound_check(b, e) || !t->runner->run(&b->launch, trace, e)) {
         return false;
     }
     struct orders orders = {.count = 0};

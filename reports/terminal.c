@@ -286,7 +286,7 @@ void terminal_stats(FILE *out, const struct totals *t) {
             "%.1f M warp instructions/s and %.1f M MACs/s a thread\n",
             t->warp_instructions, t->macs, t->seconds, (double)t->warp_instructions / s / 1e6,
             (double)t->macs / s / 1e6);
-    fprintf(out, "run: %.2f s wall on %d threads\n", t->wall_seconds, t->threads);
+    fprintf(out, "run: %.2f s wall on %d thread%s\n", t->wall_seconds, t->threads, plural((size_t)t->threads));
 }
 
 void terminal_last_line(FILE *out, const struct totals *t) {

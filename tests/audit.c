@@ -152,7 +152,7 @@ Test(audit_command, output_and_exit_codes) {
     put_file("e.ptx", ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ret;}\n",
              sizeof ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ret;}\n" - 1);
     expect_result(run_command("audit %s/e.ptx --json %s/e.ptx", run_folder, run_folder), 2, "e.ptx is the input");
-    expect_result(run_command("audit %s/e.ptx", run_folder), 0, "k: 1 instructions");
+    expect_result(run_command("audit %s/e.ptx", run_folder), 0, "k: 1 instruction\n");
     expect_result(run_command("audit --help"), 0, "usage: warpproof audit");
     expect_result(run_command("audit fixtures/ptx/mmq_wide_ldb.ptx --json /nonexistent/x"), 2, "/nonexistent/x");
 }

@@ -58,6 +58,8 @@ Test(ptx_errors, every_kind_names_its_place) {
         {HEADER ".file 1 a", "4:9", "expected a path in quotes"},
         {HEADER ".section .debug_str { { }", "4:1", "this section never ends"},
         /* characters */
+        {"\xef\xbb\xbf.version 9.0", "1:1", "a byte order mark is not accepted"},
+        {"\n\xef\xbb\xbf.version 9.0", "2:1", "unexpected character '\\xef'"},
         {KERNEL "add.s32 \001;", "7:9", "unexpected character '\\x01'"},
         {KERNEL "add.s32 #;", "7:9", "unexpected character '#'"},
         {KERNEL "/* ...", "7:1", "this comment never ends"},
