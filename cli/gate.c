@@ -108,11 +108,11 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
         return true;
     }
     *code = EXIT_NOTHING_RAN;
-    if ((all || missed != NULL) && note_models("gate", &g->list)) {
+    if ((all || missed != NULL) && note_models("gate", &g->list, all)) {
         *code = EXIT_INPUT;
     }
     if (missed != NULL) {
-        return fail_missed(e, missed);
+        return fail_missed(e, &g->list, missed);
     }
     if (*code == EXIT_INPUT) {
         return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");

@@ -141,6 +141,16 @@ Test(audit_command, output_and_exit_codes) {
     put_file("e.ptx", ".version 9.0\n.target sm_80\n.address_size 64\n",
              sizeof ".version 9.0\n.target sm_80\n.address_size 64\n" - 1);
     expect_result(run_command("audit %s/e.ptx", run_folder), 3, "no entry");
+    put_ptx("tex.frobnicate.u32 %r1, %r2;\nret;\n"); /* of what is not known nothing can be promised */
+    struct result unknown = run_command("audit %s/k.ptx", run_folder);
+    cr_expect(strstr(unknown.text, "nothing leaves bits open") == NULL, "promised:\n%s", unknown.text);
+    expect_result(unknown, 2, "unknown instruction `tex.frobnicate.u32 %r1, %r2` (k.cu:1)\n  the machine does not run");
+    expect_result(run_command("audit %s/k.ptx --json /dev/stdout", run_folder), 2, "\"not_run\": \"");
+    put_ptx("ex2.approx.f32 %f1, %f2;\ntex.frobnicate.u32 %r1, %r2;\nret;\n");
+    expect_result(run_command("audit %s/k.ptx", run_folder), 1, "1 place leaves bits open");
+    put_ptx("redux.sync.add.u32 %r1, %r2, -1;\nret;\n");
+    expect_result(run_command("audit %s/k.ptx", run_folder), 0, "nothing leaves bits open");
+    expect_result(run_command("audit %s/k.ptx --arch sm_75", run_folder), 2, "it needs sm_80");
     put_file("e.ptx", "no PTX", 6);
     expect_result(run_command("audit %s/e.ptx", run_folder), 2, "e.ptx:1:1:");
     expect_result(run_command("audit %s/nosuch.ptx", run_folder), 2, "nosuch.ptx: No such file");
