@@ -20,14 +20,14 @@ static const char usage[] =
     "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
-    "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
-    "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
-    "  --runner NAME    what runs the launches: machine (default), or device, the first GPU here\n"
-    "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
-    "                   read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
-    "  --stats          print instruction counts and rates\n"
-    "  -j, --threads N  CPU threads (default: all)\n"
-    "  --help           this text\n"
+    "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
+    "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
+    "  --runner NAME      what runs the launches: machine (default), or device, the first GPU here\n"
+    "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
+    "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
+    "  --stats            print instruction counts and rates\n"
+    "  -j, --threads N    CPU threads (default: all)\n"
+    "  --help             this text\n"
     "\n"
     "exit: 0 all passed, 1 a kernel is wrong (with --plant: and the fault was named), 2 input or usage error, or a\n"
     "plant that was not named, 3 nothing ran\n";

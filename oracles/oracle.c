@@ -83,16 +83,19 @@ static bool begins(const char *text, const char *opcode) {
     return strncmp(text, opcode, strlen(opcode)) == 0;
 }
 
-char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store) {
-    const char *text = instruction < e->trace->site_count ? e->trace->sites[instruction].text : NULL, *what;
+const char *access_word(const struct trace *t, size_t instruction, bool store) {
+    const char *text = instruction < t->site_count ? t->sites[instruction].text : NULL;
     if (text != NULL && begins(text, "cp.async")) {
-        what = "copy";
-    } else if (text != NULL && (begins(text, "atom.") || begins(text, "red."))) {
-        what = "atomic";
-    } else {
-        what = store ? "store" : "load";
+        return "copy";
     }
-    return must_format("%zu-byte %s", bytes, what);
+    if (text != NULL && (begins(text, "atom.") || begins(text, "red."))) {
+        return "atomic";
+    }
+    return store ? "store" : "load";
+}
+
+char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store) {
+    return must_format("%zu-byte %s", bytes, access_word(e->trace, instruction, store));
 }
 
 bool event_repeats(const struct evidence *e, size_t i) {

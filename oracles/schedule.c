@@ -99,7 +99,7 @@ static char *side_text(const struct trace *t, const uint32_t block[3], uint32_t 
                        size_t instruction) {
     struct where p = {.cell = {-1, -1}};
     where_site(&p, t, instruction);
-    char *text = must_format("%s by block (%u,%u,%u) warp %u lane %u at %s", store ? "store" : "load", block[0],
+    char *text = must_format("%s by block (%u,%u,%u) warp %u lane %u at %s", access_word(t, instruction, store), block[0],
                              block[1], block[2], warp, lane, where_text(&p));
     free(p.file);
     free(p.inlined_file);

@@ -53,3 +53,24 @@ Test(command_words, say_what_is_wanted) {
     expect_result(run_command("plants ''"), 2, "warpproof plants: a NAME is empty");
     expect_result(run_command("plants uninit_shared ''"), 2, "warpproof plants: a NAME is empty");
 }
+
+/* The descriptions of all options of a command stand in one column. */
+Test(command_words, usages_are_tables) {
+    static const char *const commands[] = {"run", "gate", "census", "plants", "audit", "inspect", "reference"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
+        struct result r = run_command("%s --help", commands[i]);
+        size_t column = 0, options = 0;
+        for (const char *s = strstr(r.text, "\n  -"); s; s = strstr(s + 1, "\n  -")) {
+            const char *line = s + 1, *gap = strstr(line + 2, "  ");
+            const size_t end = strcspn(line, "\n");
+            if (!gap || gap >= line + end) /* its description begins on the next line */
+                continue;
+            const size_t at = (size_t)(gap - line) + strspn(gap, " ");
+            column = column ? column : at;
+            cr_expect(at == column, "%s: column %zu, others %zu: %.*s", commands[i], at, column, (int)end, line);
+            ++options;
+        }
+        cr_expect(options >= 3, "%s: %zu options", commands[i], options);
+        free(r.text);
+    }
+}

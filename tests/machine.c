@@ -351,7 +351,9 @@ Test(machine, refuses_what_it_does_not_know) {
         {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
          "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0x0;",
          {"`mma.sp.sync.aligned.m16n8k32", "sparse"}},
-        {"bar.sync 16;", {"0 to 15"}},
+        {"bar.sync 16;", {"wrong operand of `bar.sync 16`", "0 to 15"}},
+        {"bar.sync 1, 48;", {"wrong operand of `bar.sync 1, 48`", "a multiple of 32"}},
+        {"add.u32 %r1;", {"wrong operand of `add.u32 %r1`", "1 operand, it takes 3"}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char body[400];

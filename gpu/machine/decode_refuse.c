@@ -1,5 +1,6 @@
 /* What is said of an instruction that cannot be run, and the checks that every instruction has: modifiers, the number
  * of operands, the architecture. */
+#include "../../ref/checked.h"
 #include "../requires.h"
 #include "decode.h"
 #include <stdio.h>
@@ -43,8 +44,8 @@ bool all_taken(struct decoder *d) {
 
 static bool refuse_count(struct decoder *d, size_t least, size_t most) {
     char why[80];
-    snprintf(why, sizeof why, least == most ? "%zu operands, it takes %zu" : "%zu operands, it takes %zu to %zu",
-             d->in->operand_count, least, most);
+    snprintf(why, sizeof why, least == most ? "%zu operand%s, it takes %zu" : "%zu operand%s, it takes %zu to %zu",
+             d->in->operand_count, plural(d->in->operand_count), least, most);
     return refuse_operand(d, why);
 }
 
