@@ -24,7 +24,8 @@ static const char usage[] =
     "  --json FILE    write JSON lines, one an entry, whole or not at all\n"
     "  --help         this text\n"
     "\n"
-    "exit: 0 nothing leaves bits open, 1 something does, 2 input or usage error, or an instruction that the machine does\n"
+    "exit: 0 nothing leaves bits open, 1 something does, 2 input or usage error, or an instruction that the machine "
+    "does\n"
     "not run, 3 the file has no entry\n";
 
 struct options {

@@ -240,7 +240,8 @@ static int survey_file(struct survey *s, bool all_keys, struct error *e) {
     if (!s->json) {
         printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu key%s, %zu tensor%s, alignment %" PRIu64 "%s\n",
                printable(shown, sizeof shown, f->path, strlen(f->path)), f->version, f->size, f->entries_named,
-               plural(f->entries_named), f->tensors_named, plural(f->tensors_named), f->alignment, f->cut ? ", CUT SHORT" : "");
+               plural(f->entries_named), f->tensors_named, plural(f->tensors_named), f->alignment,
+               f->cut ? ", CUT SHORT" : "");
         print_metadata(f, all_keys);
     }
     for (size_t i = 0; i < f->entry_count && s->json && all_keys; i++)

@@ -167,7 +167,8 @@ static int run(const char *path, struct options *o) {
                 char *open = audit_summary(outcomes[i].audit), *left = outcome_not_judged(&outcomes[i]);
                 printf("PASS %s%s%s%s%s%s%s%s\n", outcomes[i].id,
                        outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)",
-                       left != NULL ? "   (" : "", left != NULL ? left : "", left != NULL ? ")" : "", open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
+                       left != NULL ? "   (" : "", left != NULL ? left : "", left != NULL ? ")" : "",
+                       open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
                 free(left);

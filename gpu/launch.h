@@ -152,7 +152,7 @@ struct event {
                          * the module */
     enum event_space window; /* SPACE_GLOBAL outside of all buffers and variables: the space whose generic address it
                               * is, or SPACE_NONE */
-    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
+    bool anonymous;          /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -248,7 +248,8 @@ bool trace_complete(const struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
  * array of bytes of the same size),
- * the module's .target is one that the architecture of the options can load, block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
+ * the module's .target is one that the architecture of the options can load, block at most 1024 threads and not beyond
+ * .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
 
 struct launch_place { /* the part of a launch that is wrong */

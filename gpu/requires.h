@@ -9,8 +9,8 @@
  * looked at: gpu/machine/tensor_model.h has them. */
 unsigned instruction_requires(const struct ptx_instruction *in);
 
-/* The module's .target can be loaded on the architecture; else *why = "the module is compiled for sm_90 (.target)", owned by
- * the caller. */
+/* The module's .target can be loaded on the architecture; else *why = "the module is compiled for sm_90 (.target)",
+ * owned by the caller. */
 bool target_fits(const struct ptx_module *m, const struct arch *arch, char **why);
 
 #endif

@@ -37,8 +37,9 @@ static char *holes_text(const struct holes *h, const struct launch_buffer *b) {
     }
     char *lack = h->least == h->most ? must_format("%zu", h->most) : must_format("%zu to %zu", h->least, h->most);
     char *none = h->none > 0 ? must_format(", and %zu never written", h->none) : must_strdup("");
-    char *text = must_format("%zu of %zu cell%s of %s written in part, without %s of %s %zu byte%s%s", h->part, h->cells,
-                             plural(h->cells), b->name, lack, h->part == 1 ? "its" : "their", b->cell_bytes, plural(b->cell_bytes), none);
+    char *text = must_format("%zu of %zu cell%s of %s written in part, without %s of %s %zu byte%s%s", h->part,
+                             h->cells, plural(h->cells), b->name, lack, h->part == 1 ? "its" : "their", b->cell_bytes,
+                             plural(b->cell_bytes), none);
     free(lack);
     free(none);
     return text;
@@ -72,12 +73,11 @@ static bool judge_unwritten(const struct evidence *e, size_t buffer, struct find
         struct finding *f = findings_add(out, "coverage", VERDICT_UNWRITTEN);
         where_cell(&f->where, e, buffer, first);
         f->summary = holes_text(&h, b);
-        const char *suspects = h.none == h.cells
-                                   ? "nothing was written: empty grid, early return, or the wrong output argument"
-                               : h.none == 0
-                                   ? "a store narrower than an element, or a `type` in the launch file that is wider"
-                               : p.suspects ? p.suspects
-                                            : "tail mask, tile count or a fragment column that is never stored";
+        const char *suspects =
+            h.none == h.cells ? "nothing was written: empty grid, early return, or the wrong output argument"
+            : h.none == 0     ? "a store narrower than an element, or a `type` in the launch file that is wider"
+            : p.suspects      ? p.suspects
+                              : "tail mask, tile count or a fragment column that is never stored";
         f->suspects = must_strdup(suspects);
         finding_line(f, h.part > 0 ? "part" : "never", "%s", f->summary);
         finding_line(f, "shape", "%s", p.text);
@@ -109,9 +109,9 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     struct finding *f = findings_add(out, "coverage", VERDICT_HAZARD);
     where_cell(&f->where, e, buffer, first);
     where_writer(&f->where, e->launch, e->trace, &h->last);
-    f->summary = must_format(
-        "%zu cell%s of %s stored by different threads with different bytes and nothing to order them", count,
-        plural(count), b->name);
+    f->summary =
+        must_format("%zu cell%s of %s stored by different threads with different bytes and nothing to order them",
+                    count, plural(count), b->name);
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
     char *a = writer_text(e->launch, e->trace, &h->first), *z = writer_text(e->launch, e->trace, &h->last);
     finding_line(f, "twice", "%s", f->summary);

@@ -58,10 +58,10 @@ static char *target_text(const struct launch *l, const struct event *v) {
 }
 
 static const char *target_name(const struct launch *l, const struct event *v) {
-    return v->plane >= 0    ? l->planes[v->plane].name
-           : v->buffer >= 0 ? l->buffers[v->buffer].name
+    return v->plane >= 0                                 ? l->planes[v->plane].name
+           : v->buffer >= 0                              ? l->buffers[v->buffer].name
            : v->space == SPACE_GLOBAL && v->name != NULL ? v->name
-                            : space_name(v->space);
+                                                         : space_name(v->space);
 }
 
 extern const struct oracle oracle_guard;

@@ -76,7 +76,8 @@ bool trace_same_line(const struct trace *t, size_t a, size_t b) {
 
 static bool same_fault(const struct evidence *e, const struct event *a, const struct event *b) {
     return a->kind == b->kind && a->plane == b->plane && a->other_plane == b->other_plane && a->buffer == b->buffer &&
-           a->store == b->store && (a->space != SPACE_GLOBAL || a->name == b->name) && trace_same_line(e->trace, a->instruction, b->instruction);
+           a->store == b->store && (a->space != SPACE_GLOBAL || a->name == b->name) &&
+           trace_same_line(e->trace, a->instruction, b->instruction);
 }
 
 static bool begins(const char *text, const char *opcode) {

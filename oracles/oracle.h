@@ -74,8 +74,8 @@ const char *where_text(const struct where *p);
  * several instructions of one source line: they are one finding, the first event's. */
 struct finding *finding_of_event(struct findings *out, const char *oracle, enum verdict v, const struct evidence *e,
                                  size_t i, char *summary, const char *suspects);
-/* What an instruction does to memory: "store", "load", "copy" (cp.async), "atomic"; and "4-byte store", which the caller
- * frees. */
+/* What an instruction does to memory: "store", "load", "copy" (cp.async), "atomic"; and "4-byte store", which the
+ * caller frees. */
 const char *access_word(const struct trace *t, size_t instruction, bool store);
 char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store);
 /* An earlier event has the same kind, plane, buffer or variable and source line, so the finding is made already. */

@@ -30,7 +30,7 @@ char *outcome_not_judged(const struct outcome *o) {
     if (none[0] || part[0]) {
         text = must_format("%s%s%s%s%s%s", none, none[0] ? " not judged" : "", none[0] && part[0] ? ", " : "", part,
                            part[0] ? " in part" : "",
-                           o->on_gpu         ? ": a GPU does not tell"
+                           o->on_gpu           ? ": a GPU does not tell"
                            : o->unwatched != 0 ? ": --watches"
                                                : "");
     }

@@ -208,7 +208,8 @@ static void describe_dispute(const struct evidence *e, size_t buffer, struct fin
     if (whose != NULL) {
         finding_line(f, "kernel", "has %s", whose);
     } else {
-        finding_line(f, "kernel", "has the contract's bits in %zu cell%s, the file's in %zu", as_contract, plural(as_contract), as_file);
+        finding_line(f, "kernel", "has the contract's bits in %zu cell%s, the file's in %zu", as_contract,
+                     plural(as_contract), as_file);
     }
     f->suspects = must_strdup(as_file == cells ? "the kernel computes under another contract or split"
                                                : "the file was made of other operands, or under another contract or "

@@ -28,7 +28,8 @@ static void show(FILE *out, const struct ptx_module *m, const struct audit_item 
 void audit_table(FILE *out, const struct ptx_module *m, const struct audit_report *r, size_t most) {
     const struct audit *a = &r->audit;
     char safe[256];
-    fprintf(out, "%s: %zu instruction%s\n", printable(safe, sizeof safe, r->entry, strlen(r->entry)), a->instructions, plural(a->instructions));
+    fprintf(out, "%s: %zu instruction%s\n", printable(safe, sizeof safe, r->entry, strlen(r->entry)), a->instructions,
+            plural(a->instructions));
     for (int k = 0; k < AUDIT_KINDS; ++k) {
         size_t shown = 0;
         if (a->count[k] == 0) {
@@ -47,7 +48,8 @@ void audit_table(FILE *out, const struct ptx_module *m, const struct audit_repor
     }
     const size_t open = audit_open(a);
     if (r->refusal != NULL) {
-        fprintf(out, "  %s\n  the machine does not run that, and nothing is said of what it does not run\n", r->refusal);
+        fprintf(out, "  %s\n  the machine does not run that, and nothing is said of what it does not run\n",
+                r->refusal);
     } else if (open == 0) {
         fprintf(out, "  nothing leaves bits open\n");
     }

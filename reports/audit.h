@@ -14,7 +14,8 @@ struct audit_report {
 /* One line a kind that occurs, at most `most` places of each that leaves bits open (0: all), and what it comes to. */
 void audit_table(FILE *out, const struct ptx_module *m, const struct audit_report *r, size_t most);
 
-/* One line an entry: {"entry", "instructions", "open", "not_run" (text or null), "counts": {...}, "places": [...]}; whole or not at all. */
+/* One line an entry: {"entry", "instructions", "open", "not_run" (text or null), "counts": {...}, "places": [...]};
+ * whole or not at all. */
 bool audit_json(const char *path, const struct ptx_module *m, const struct audit_report *reports, size_t count,
                 struct error *e);
 

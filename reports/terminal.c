@@ -56,7 +56,7 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
         const bool silent = oracles[i]->on_request && o->rulings[i] == RULING_NOT_JUDGED;
         if (o->rulings[i] != RULING_FOUND && !silent) {
             char *more = must_format("%s%s%s %s", text, text[0] ? "; " : "", oracles[i]->name,
-                                     o->rulings[i] != RULING_CLEAN       ? "not judged"
+                                     o->rulings[i] != RULING_CLEAN    ? "not judged"
                                      : outcome_in_part(o, oracles[i]) ? "ok in part"
                                                                       : "ok");
             free(text);

@@ -8,8 +8,7 @@
 
 TestSuite(command_words, .init = make_folder, .fini = remove_folder);
 
-#define ARGS                                                                                                           \
-    "args:\n  - {in: x, type: i32, count: n, fill: zero}\n  - {out: y, type: i32, count: n}\n  - {i32: n}\n"
+#define ARGS "args:\n  - {in: x, type: i32, count: n, fill: zero}\n  - {out: y, type: i32, count: n}\n  - {i32: n}\n"
 
 /* What the kernel does not take is an error of the launch file, at its line. */
 Test(command_words, a_launch_that_does_not_fit_names_its_line) {

@@ -12,13 +12,15 @@ struct word {
 };
 
 static const struct word cases[] = {
-    {"past a variable", "mov.u64 %rd1, gv; ld.global.u32 %r1, [%rd1+16];\nret;\n", EVENT_OUT_OF_BOUNDS, "gv", SPACE_NONE,
+    {"past a variable", "mov.u64 %rd1, gv; ld.global.u32 %r1, [%rd1+16];\nret;\n", EVENT_OUT_OF_BOUNDS, "gv",
+     SPACE_NONE, 64},
+    {"before a constant", "mov.u64 %rd1, cv; ld.const.u32 %r1, [%rd1+-4];\nret;\n", EVENT_OUT_OF_BOUNDS, "cv",
+     SPACE_NONE, 64},
+    {"a store to a constant", "mov.u64 %rd1, cv; st.global.u32 [%rd1], 1;\nret;\n", EVENT_READ_ONLY, "cv", SPACE_NONE,
      64},
-    {"before a constant", "mov.u64 %rd1, cv; ld.const.u32 %r1, [%rd1+-4];\nret;\n", EVENT_OUT_OF_BOUNDS, "cv", SPACE_NONE,
-     64},
-    {"a store to a constant", "mov.u64 %rd1, cv; st.global.u32 [%rd1], 1;\nret;\n", EVENT_READ_ONLY, "cv", SPACE_NONE, 64},
-    {"a generic address of shared memory", "mov.u64 %rd1, sv; cvta.shared.u64 %rd1, %rd1; st.global.u32 [%rd1], 1;\nret;\n",
-     EVENT_OUT_OF_BOUNDS, NULL, SPACE_SHARED, 64},
+    {"a generic address of shared memory",
+     "mov.u64 %rd1, sv; cvta.shared.u64 %rd1, %rd1; st.global.u32 [%rd1], 1;\nret;\n", EVENT_OUT_OF_BOUNDS, NULL,
+     SPACE_SHARED, 64},
     {"a generic address of local memory",
      ".local .b8 lv[16]; mov.u64 %rd1, lv; cvta.local.u64 %rd1, %rd1; st.global.u32 [%rd1], 1;\nret;\n",
      EVENT_OUT_OF_BOUNDS, NULL, SPACE_LOCAL, 64},
@@ -30,7 +32,8 @@ static const struct word cases[] = {
      "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 20;\n@%p1 bra A;\nret;\nA:\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 "
      "bar.warp.sync 0xfff;\nret;\n",
      EVENT_DIVERGENT_ALIGNED, NULL, SPACE_NONE, 8},
-    {"a number of a barrier", "mov.u32 %r1, 16;\nbar.sync %r1, 64;\nret;\n", EVENT_BARRIER_OPERAND, NULL, SPACE_NONE, 64},
+    {"a number of a barrier", "mov.u32 %r1, 16;\nbar.sync %r1, 64;\nret;\n", EVENT_BARRIER_OPERAND, NULL, SPACE_NONE,
+     64},
 };
 
 Test(machine_words, lanes_variables_and_windows) {

@@ -311,8 +311,9 @@ Test(oracles, guard_names_each_kind) {
     v.offset = (int64_t)1 << 62;
     v.window = SPACE_SHARED;
     plant_event(v);
-    expect(&oracle_guard, VERDICT_GUARD, "16-byte load at 0x4000000000000000 of global memory, which is an address of "
-                                         "shared memory: out of bounds");
+    expect(&oracle_guard, VERDICT_GUARD,
+           "16-byte load at 0x4000000000000000 of global memory, which is an address of "
+           "shared memory: out of bounds");
     static struct ptx_variable table = {.name = "table", .bytes = 64};
     module.variables = &table;
     module.variable_count = 1;

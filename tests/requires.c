@@ -84,15 +84,17 @@ Test(requires, targets) {
         const char *target, *arch;
         bool fits;
     } rows[] = {
-        {"sm_52", "sm_75", true},   {"sm_80", "sm_80", true},    {"sm_86", "sm_80", false},  {"sm_90", "sm_120", true},
-        {"sm_90a", "sm_90", true},  {"sm_90a", "sm_100", false}, {"sm_90a", "sm_89", false}, {"sm_100f", "sm_103", true},
-        {"sm_103f", "sm_100", false}, {"sm_100f", "sm_120", false}, {"sm_120f", "sm_121", true},
+        {"sm_52", "sm_75", true},     {"sm_80", "sm_80", true},    {"sm_86", "sm_80", false},
+        {"sm_90", "sm_120", true},    {"sm_90a", "sm_90", true},   {"sm_90a", "sm_100", false},
+        {"sm_90a", "sm_89", false},   {"sm_100f", "sm_103", true}, {"sm_103f", "sm_100", false},
+        {"sm_100f", "sm_120", false}, {"sm_120f", "sm_121", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         struct ptx_module *m = parsed(rows[i].target, "");
         char *why;
         const bool fits = target_fits(m, arch_named(rows[i].arch), &why);
-        cr_expect(fits == rows[i].fits && fits == !why, "%s on %s: %s", rows[i].target, rows[i].arch, why ? why : "fits");
+        cr_expect(fits == rows[i].fits && fits == !why, "%s on %s: %s", rows[i].target, rows[i].arch,
+                  why ? why : "fits");
         free(why);
         ptx_free(m);
     }

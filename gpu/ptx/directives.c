@@ -5,10 +5,11 @@
 
 enum { LAST_MAJOR = 9, LAST_MINOR = 2 }; /* the version of PTX that the front end is written from */
 
-/* A real architecture of the PTX ISA 11.1.2. Those with `a` code of their own begin with sm_90, families with sm_100. */
+/* A real architecture of the PTX ISA 11.1.2. Those with `a` code of their own begin with sm_90, families with sm_100.
+ */
 static bool is_target(const char *name) {
-    static const unsigned known[] = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50,  52,  53,  60,  61,
-                                     62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    static const unsigned known[] = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37,  50,  52,  53,  60,  61, 62,
+                                     70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
     char *end;
     if (strncmp(name, "sm_", 3) || name[3] < '1' || name[3] > '9')
         return false;

@@ -172,7 +172,7 @@ const struct ptx_function *ptx_entry_named(const struct ptx_module *m, const cha
  * of device functions, and of this entry; other entries' and external ones do not count. Source: PTX ISA 5.1.7. */
 size_t ptx_static_shared(const struct ptx_module *m, const struct ptx_function *entry);
 size_t ptx_space_bytes(const struct ptx_module *m, enum ptx_space space); /* of all variables there; SIZE_MAX: more */
-size_t ptx_type_bytes(enum ptx_type t);      /* 0 for PTX_NO_TYPE and PTX_PRED */
+size_t ptx_type_bytes(enum ptx_type t);                                   /* 0 for PTX_NO_TYPE and PTX_PRED */
 enum ptx_type ptx_type_named(const char *s); /* "u32" -> PTX_U32; PTX_NO_TYPE when it is none */
 
 #endif
