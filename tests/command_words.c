@@ -48,7 +48,9 @@ Test(command_words, say_what_is_wanted) {
                   "--seed 18446744073709551615: want an integer in 0 .. 9223372036854775807");
     expect_result(run_command("run tests/foreign/double.yaml --schedule random:18446744073709551615"), 2,
                   "SEED in 0 .. 9223372036854775807");
-    expect_result(run_command("run ''"), 2, "warpproof run: the name of a file is empty");
+    static const char *const readers[] = {"run", "audit", "inspect"};
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; ++i)
+        expect_result(run_command("%s ''", readers[i]), 2, ": the name of a file is empty\n");
     expect_result(run_command("plants ''"), 2, "warpproof plants: a NAME is empty");
     expect_result(run_command("plants uninit_shared ''"), 2, "warpproof plants: a NAME is empty");
 }

@@ -118,7 +118,7 @@ struct ptx_module *ptx_load(const char *path, struct error *e) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat s;
     if (fd < 0) {
-        fail(e, "%s: %s", path, strerror(errno));
+        *path ? fail(e, "%s: %s", path, strerror(errno)) : fail(e, "the name of a file is empty");
         return NULL;
     }
     char *text = NULL;
