@@ -45,7 +45,7 @@ static int audit(const char *path, const struct options *o) {
     size_t count = 0, open = 0, refused = 0;
     for (size_t i = 0; i < m->function_count; ++i) {
         const struct ptx_function *f = &m->functions[i];
-        if (f->entry && (o->entry == NULL || strcmp(o->entry, f->name) == 0)) {
+        if (f->entry && !f->declared_only && (o->entry == NULL || strcmp(o->entry, f->name) == 0)) {
             reports[count].entry = f->name;
             audit_entry(m, f, o->arch, &reports[count].audit);
             reports[count].refusal = audit_refusal(m, f, o->arch);

@@ -216,7 +216,10 @@ size_t audit_open(const struct audit *a) {
 }
 
 char *audit_refusal(const struct ptx_module *m, const struct ptx_function *entry, const struct arch *arch) {
+    enum { MOST_PARAMETERS = 1 << 20 }; /* bytes; PTX ISA 7.1.1 has 32764 */
     static struct launch_member none;
+    if (entry->param_bytes > MOST_PARAMETERS)
+        return must_format("%s: entry %s has %zu bytes of parameters", m->path, entry->name, entry->param_bytes);
     struct launch_arg *args = must_calloc(entry->param_count + 1, sizeof *args);
     for (size_t i = 0; i < entry->param_count; ++i) /* zeros */
         args[i] = (struct launch_arg){

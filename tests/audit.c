@@ -151,6 +151,13 @@ Test(audit_command, output_and_exit_codes) {
     put_ptx("redux.sync.add.u32 %r1, %r2, -1;\nret;\n");
     expect_result(run_command("audit %s/k.ptx", run_folder), 0, "nothing leaves bits open");
     expect_result(run_command("audit %s/k.ptx --arch sm_75", run_folder), 2, "it needs sm_80");
+    static const char declared[] = ".version 9.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a);\n";
+    put_file("e.ptx", declared, sizeof declared - 1);
+    expect_result(run_command("audit %s/e.ptx", run_folder), 3, "no entry");
+    static const char huge[] =
+        ".version 9.0\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[4294967295]) { ret; }\n";
+    put_file("e.ptx", huge, sizeof huge - 1);
+    expect_result(run_command("audit %s/e.ptx", run_folder), 2, "4294967295 bytes of parameters");
     put_file("e.ptx", "no PTX", 6);
     expect_result(run_command("audit %s/e.ptx", run_folder), 2, "e.ptx:1:1:");
     expect_result(run_command("audit %s/nosuch.ptx", run_folder), 2, "nosuch.ptx: No such file");
