@@ -216,7 +216,7 @@ size_t audit_open(const struct audit *a) {
 }
 
 char *audit_refusal(const struct ptx_module *m, const struct ptx_function *entry, const struct arch *arch) {
-    enum { MOST_PARAMETERS = 1 << 20 }; /* bytes; PTX ISA 7.1.1 has 32764 */
+    enum { MOST_PARAMETERS = 1 << 20 }; /* bytes; ptxas takes 32764 */
     static struct launch_member none;
     if (entry->param_bytes > MOST_PARAMETERS)
         return must_format("%s: entry %s has %zu bytes of parameters", m->path, entry->name, entry->param_bytes);
