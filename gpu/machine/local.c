@@ -219,7 +219,8 @@ void op_local_address(struct warp *w, const struct record *r, uint32_t mask) {
         d[i] = (uint64_t)w->frame->base[i] + (uint64_t)r->imm;
 }
 
-/* A parameter whose address is taken goes from its .param words (a) to the frame, at byte imm; b = bytes.
+/* A parameter whose address is taken goes from its .param words (a) to the frame, at byte imm; b = bytes, c = words of
+ * its undefined bits, or 0.
  * PTX ISA 7.1: such an address is a local one. */
 void op_local_spill(struct warp *w, const struct record *r, uint32_t mask) {
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -229,7 +230,8 @@ void op_local_spill(struct warp *w, const struct record *r, uint32_t mask) {
             const uint32_t word = reg32(w, r->a + 128 * (k / 4))[lane];
             w->local[byte_at(to + k, lane)] = (uint8_t)(word >> 8 * (k % 4));
             if (w->local_written)
-                w->local_written[byte_at(to + k, lane)] = 0xff;
+                w->local_written[byte_at(to + k, lane)] =
+                    r->c ? (uint8_t)(~reg32(w, r->c + 128 * (k / 4))[lane] >> 8 * (k % 4)) : 0xff;
         }
     }
 }

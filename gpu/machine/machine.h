@@ -155,6 +155,9 @@ struct program {
     size_t undefined_count;
     size_t file_bytes, pred_count;
     const char **names; /* of registers that are watched: undefined.h */
+    /* (module->variable_count) register file: where the undefined bits of a .param variable of a function are, in words
+     * as those of its value; 0: all are defined */
+    uint32_t *param_shadows;
     bool follows_shuffles;
     size_t name_count;
 };
@@ -395,7 +398,7 @@ static inline uint64_t function_address(int function) {
 /* flow.c: leaders[i]: a basic block starts at instruction i. (instruction_count + 1); the caller frees it. */
 bool *flow_leaders(const struct ptx_function *f);
 /* Registers that some path reads before it writes them. (register_count), the caller frees it. */
-bool *flow_undefined(const struct ptx_function *f);
+bool *flow_undefined(const struct ptx_module *m, const struct ptx_function *f);
 /* What a source or destination operand of an instruction is; the destinations come first in PTX. */
 bool flow_writes(const struct ptx_instruction *in, size_t operand);
 

@@ -11,6 +11,8 @@ void undefined_close(struct decoder *d);
 /* The helper records of the instruction at hand, to stand before its own, which decode_one makes. False after refuse().
  */
 bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d));
+/* Where the undefined bits of a register are kept. False: it is not watched. */
+bool undefined_place(struct decoder *d, int reg, uint32_t *offset);
 /* shfl.sync: where the bits of its value and of its result that are undefined are kept; 0 when it is not watched. */
 void undefined_shuffle(struct decoder *d, uint32_t *value, uint32_t *result);
 
