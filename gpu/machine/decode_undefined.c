@@ -417,6 +417,8 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
     case EFFECT_FREE:
         break;
     }
+    if (has_opcode(in, "call")) /* its results may be its arguments: decode_call sets them behind it */
+        return true;
     for (size_t o = 0; o < in->operand_count; ++o)
         if (is_result(in, o))
             define(d, &in->operands[o]);
