@@ -223,9 +223,8 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
-    OPEN_COPY = 1 << 7,    /* a cp.async from memory that the launch writes */
-    OPEN_CLOCK = 1 << 8,   /* %clock, %globaltimer, %smid, %nsmid, %gridid */
-    OPEN_DISCARD = 1 << 9, /* a discard: what stood there, and who stored it, is gone for coverage and races */
+    OPEN_CLOCK = 1 << 7,   /* %clock, %globaltimer, %smid, %nsmid, %gridid */
+    OPEN_DISCARD = 1 << 8, /* a discard: what stood there, and who stored it, is gone for coverage and races */
 };
 
 struct machine { /* one run */
@@ -330,7 +329,7 @@ struct warp {
     uint64_t slice;         /* steps of the block at which the next turn is due */
     struct frame root;      /* of the entry */
     uint8_t *local;         /* (local_room * LANES) word a / 4 of lane l is the 32-bit word a / 4 * LANES + l */
-    uint8_t *local_written; /* the same for what has been stored: 0xff or 0; NULL when that is not watched */
+    uint8_t *local_written; /* the same for the bits that are defined; NULL when that is not watched */
     uint32_t local_room;
     enum warp_state state;
     unsigned barrier;       /* waited for */
