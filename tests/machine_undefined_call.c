@@ -2,9 +2,9 @@
  * that matters, which is named; what nobody uses, and what is defined on the way, is silent. */
 #include "machine_run.h"
 
-#define START "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd3, %rd1, %rd2;\n"
+#define START  "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd3, %rd1, %rd2;\n"
 #define SILENT 0, NULL, 0, 0
-#define USE   "st.global.u32 [%rd3], %r2;\nret;\n"
+#define USE    "st.global.u32 [%rd3], %r2;\nret;\n"
 
 struct crossing {
     const char *what, *module_level, *body;
@@ -39,7 +39,8 @@ struct crossing {
     START "{\n.param .b32 a;\n.param .b32 n;\n.param .b32 r;\nst.param.b32 [a], %r1;\nand.b32 %r3, %r1, 7;\n"          \
           "st.param.b32 [n], %r3;\ncall (r), f, (a, n);\nld.param.b32 %r2, [r];\n}\n" /* to 14 */
 #define TWO                                                                                                            \
-    ".func (.param .b32 r) f (.param .b32 a)\n{\n.reg .b32 %x;\nld.param.b32 %x, [a];\nst.param.b32 [r], %x;\nret;\n}\n" \
+    ".func (.param .b32 r) f (.param .b32 a)\n{\n.reg .b32 %x;\nld.param.b32 %x, [a];\nst.param.b32 [r], "             \
+    "%x;\nret;\n}\n"                                                                                                   \
     ".func (.param .b32 r) g (.param .b32 a)\n{\n.reg .b32 %x;\n.reg .pred %q;\nld.param.b32 %x, [a];\n"               \
     "setp.eq.u32 %q, %x, 21;\n@!%q st.param.b32 [r], %x;\nret;\n}\n"
 #define INDIRECT(argument)                                                                                             \
@@ -59,16 +60,19 @@ struct crossing {
 static const struct crossing cases[] = {
     /* .param variables */
     {"a variable that one lane does not set", "",
-     START "setp.eq.u32 %p1, %r1, 7;\n{\n.param .b32 a;\n@!%p1 st.param.b32 [a], %r1;\nld.param.b32 %r2, [a];\n}\n" USE, 11,
-     "%r2", 7, 1},
+     START "setp.eq.u32 %p1, %r1, 7;\n{\n.param .b32 a;\n@!%p1 st.param.b32 [a], %r1;\nld.param.b32 %r2, [a];\n}\n" USE,
+     11, "%r2", 7, 1},
     {"a variable that all set", "",
-     START "setp.eq.u32 %p1, %r1, 7;\n{\n.param .b32 a;\nst.param.b32 [a], %r1;\nld.param.b32 %r2, [a];\n}\n" USE, SILENT},
+     START "setp.eq.u32 %p1, %r1, 7;\n{\n.param .b32 a;\nst.param.b32 [a], %r1;\nld.param.b32 %r2, [a];\n}\n" USE,
+     SILENT},
     {"an undefined register through a variable", "",
      START "{\n.param .b64 a;\nst.param.b64 [a], %rd9;\nld.param.b32 %r2, [a+4];\n}\n" USE, 10, "%r2", 0, 32},
     {"the half that is defined", "",
-     START "{\n.param .b64 a;\nst.param.b64 [a], %rd9;\nst.param.b32 [a+4], %r1;\nld.param.b32 %r2, [a+4];\n}\n" USE, SILENT},
+     START "{\n.param .b64 a;\nst.param.b64 [a], %rd9;\nst.param.b32 [a+4], %r1;\nld.param.b32 %r2, [a+4];\n}\n" USE,
+     SILENT},
     {"the sign of an undefined byte", "",
-     START "{\n.param .b32 a;\nst.param.b8 [a], %h9;\nld.param.s8 %h1, [a];\n}\nshr.u16 %h1, %h1, 8;\ncvt.u32.u16 %r2, %h1;\n" USE,
+     START "{\n.param .b32 a;\nst.param.b8 [a], %h9;\nld.param.s8 %h1, [a];\n}\nshr.u16 %h1, %h1, 8;\ncvt.u32.u16 %r2, "
+           "%h1;\n" USE,
      12, "%r2", 0, 32},
     /* registers as parameters */
     {"an undefined argument", REGS ADDS, START "call (%r2), f, (%r9);\n" USE, 6, "%r2", 0, 32},
@@ -79,10 +83,11 @@ static const struct crossing cases[] = {
      START "call (%r2), f, (%r1);\n" USE, 6, "%r2", 0, 32},
     {"a constant in place of an undefined argument", REGS "{\nmov.u32 r, 7;\nret;\n}\n",
      START "call (%r2), f, (%r9);\n" USE, SILENT},
-    {"the function's own use", REGS "{\n.reg .pred %q;\nsetp.eq.u32 %q, a, 3;\nmov.u32 r, 7;\n@%q add.u32 r, r, 1;\nret;\n}\n",
+    {"the function's own use",
+     REGS "{\n.reg .pred %q;\nsetp.eq.u32 %q, a, 3;\nmov.u32 r, 7;\n@%q add.u32 r, r, 1;\nret;\n}\n",
      START "call (%r2), f, (%r9);\n" USE, -1, "%q", 0, 32},
-    {"a call that one lane makes", REGS ADDS, START "setp.eq.u32 %p1, %r1, 4;\n@%p1 call (%r2), f, (%r1);\n" USE, 7, "%r2",
-     0, 31},
+    {"a call that one lane makes", REGS ADDS, START "setp.eq.u32 %p1, %r1, 4;\n@%p1 call (%r2), f, (%r1);\n" USE, 7,
+     "%r2", 0, 31},
     {"the second call has what the first had not", REGS ADDS,
      START "call (%r3), f, (%r9);\nmov.u32 %r9, 3;\ncall (%r2), f, (%r9);\n" USE, SILENT},
     {"the first call has what the second has not", REGS ADDS,
@@ -96,11 +101,11 @@ static const struct crossing cases[] = {
     /* structures */
     {"the word that is always set", STRUCTURE, CALL_STRUCTURE("ld.param.b32 %r2, [r];") USE, SILENT},
     {"two bytes", STRUCTURE, CALL_STRUCTURE("ld.param.b16 %h1, [r+4];") "cvt.u32.u16 %r2, %h1;\n" USE, 13, "%r2", 5, 1},
-    {"the byte that is never set", STRUCTURE, CALL_STRUCTURE("ld.param.b8 %h1, [r+7];") "cvt.u32.u16 %r2, %h1;\n" USE, 13,
-     "%r2", 0, 32},
+    {"the byte that is never set", STRUCTURE, CALL_STRUCTURE("ld.param.b8 %h1, [r+7];") "cvt.u32.u16 %r2, %h1;\n" USE,
+     13, "%r2", 0, 32},
     {"that byte and three more", STRUCTURE, CALL_STRUCTURE("ld.param.b32 %r2, [r+4];") USE, 12, "%r2", 0, 32},
-    {"the three alone", STRUCTURE, CALL_STRUCTURE("ld.param.b32 %r2, [r+4];") "and.b32 %r2, %r2, 0xffffff;\n" USE, 13, "%r2",
-     5, 1},
+    {"the three alone", STRUCTURE, CALL_STRUCTURE("ld.param.b32 %r2, [r+4];") "and.b32 %r2, %r2, 0xffffff;\n" USE, 13,
+     "%r2", 5, 1},
     {"one of two words", STRUCTURE, CALL_STRUCTURE("ld.param.v2.b32 {%r3, %r2}, [r+8];") USE, 12, "%r2", 5, 1},
     {"the first of four words", STRUCTURE, CALL_STRUCTURE("ld.param.v4.b32 {%r2, %r3, %r4, %r5}, [r];") USE, SILENT},
     /* recursion, addresses of functions and of parameters, numbers */
@@ -108,25 +113,29 @@ static const struct crossing cases[] = {
     {"the same, not used", RECURSIVE, CALL_RECURSIVE "mov.u32 %r2, %r1;\n" USE, SILENT},
     {"a result of one of two functions", TWO, INDIRECT("mov.u32 %r9, %r1;\n") USE, 18, "%r2", 21, 1},
     {"both set it", TWO, INDIRECT("mov.u32 %r9, 1;\n") USE, SILENT},
-    {"an argument of either", TWO,
-     INDIRECT("setp.ne.u32 %p2, %r1, 3; @%p2 mov.u32 %r9, 1;\n") USE, 18, "%r2", 3, 1},
-    {"an argument whose address is taken", SPILLED, START "setp.ne.u32 %p1, %r1, 6;\n" CALL_SPILLED USE, -1, NULL, 6, 1},
+    {"an argument of either", TWO, INDIRECT("setp.ne.u32 %p2, %r1, 3; @%p2 mov.u32 %r9, 1;\n") USE, 18, "%r2", 3, 1},
+    {"an argument whose address is taken", SPILLED, START "setp.ne.u32 %p1, %r1, 6;\n" CALL_SPILLED USE, -1, NULL, 6,
+     1},
     {"the same, defined", SPILLED, START "setp.ne.u32 %p1, %r1, 99;\n" CALL_SPILLED USE, SILENT},
     {"floating-point constants", FLOATS,
-     START "setp.eq.u32 %p1, %r1, 3;\n{\n.param .b32 a;\n.param .b64 b;\n.param .b32 r;\n@%p1 st.param.f32 [a], 0f3F800000;\n"
-           "@!%p1 st.param.f32 [a], 0f40000000;\n@%p1 st.param.f64 [b], 0d3FF0000000000000;\n@!%p1 st.param.f64 [b], %d9;\n"
-           "call (r), f, (a, b);\nld.param.b32 %r2, [r];\n}\n" USE,
+     START
+     "setp.eq.u32 %p1, %r1, 3;\n{\n.param .b32 a;\n.param .b64 b;\n.param .b32 r;\n@%p1 st.param.f32 [a], 0f3F800000;\n"
+     "@!%p1 st.param.f32 [a], 0f40000000;\n@%p1 st.param.f64 [b], 0d3FF0000000000000;\n@!%p1 st.param.f64 [b], %d9;\n"
+     "call (r), f, (a, b);\nld.param.b32 %r2, [r];\n}\n" USE,
      SILENT},
     {"the same, one path less", FLOATS,
-     START "setp.eq.u32 %p1, %r1, 3;\n{\n.param .b32 a;\n.param .b64 b;\n.param .b32 r;\n@%p1 st.param.f32 [a], 0f3F800000;\n"
-           "st.param.f64 [b], 0d3FF0000000000000;\ncall (r), f, (a, b);\nld.param.b32 %r2, [r];\n}\n" USE,
+     START
+     "setp.eq.u32 %p1, %r1, 3;\n{\n.param .b32 a;\n.param .b64 b;\n.param .b32 r;\n@%p1 st.param.f32 [a], 0f3F800000;\n"
+     "st.param.f64 [b], 0d3FF0000000000000;\ncall (r), f, (a, b);\nld.param.b32 %r2, [r];\n}\n" USE,
      15, "%r2", 0, 31},
     /* local memory: a store is a use */
     {"a register that is half undefined, stored to local memory", "",
-     START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b64 [words], %rd8;\nld.local.b32 %r2, [words];\n" USE,
+     START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b64 [words], %rd8;\nld.local.b32 %r2, "
+           "[words];\n" USE,
      7, "%rd8", 0, 32},
     {"its defined half", "",
-     START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b32 [words], %rd8;\nld.local.b32 %r2, [words];\n" USE,
+     START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b32 [words], %rd8;\nld.local.b32 %r2, "
+           "[words];\n" USE,
      SILENT},
 };
 

@@ -17,7 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16, SEEN_CTA = 32, SEEN_COPY = 64 };
+enum seen {
+    SEEN_LOAD = 1,
+    SEEN_STORE = 2,
+    SEEN_STRONG_LOAD = 4,
+    SEEN_STRONG_STORE = 8,
+    SEEN_NC = 16,
+    SEEN_CTA = 32,
+    SEEN_COPY = 64
+};
 /* Atomics that only add up, as access.reduced says, are in traffic.reduced instead. */
 enum { SEEN_LOADS = SEEN_LOAD | SEEN_NC | SEEN_STRONG_LOAD, SEEN_STORES = SEEN_STORE | SEEN_STRONG_STORE };
 #define MANY_THREADS UINT16_MAX

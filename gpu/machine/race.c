@@ -121,8 +121,7 @@ static void note(struct race_found *f, const struct race_node *n, uint32_t lanes
 
 static bool same_value(const struct race_node *n, const struct race_actor *me, unsigned common, uint32_t value) {
     const unsigned both = n->flags & me->flags, any = n->flags | me->flags;
-    return both & RACE_STORE && both & RACE_VALUED && !(any & RACE_MIXED) &&
-           !((n->value ^ value) & value_mask(common));
+    return both & RACE_STORE && both & RACE_VALUED && !(any & RACE_MIXED) && !((n->value ^ value) & value_mask(common));
 }
 
 /* n is of a copy in flight. */
