@@ -354,8 +354,8 @@ static const char functions[] =
     "st.param.b64 [r], %x2;\nret;\n}\n";
 
 /* A straight program on %r10 .. %r17 (%r16, %r17: undefined, or loaded by the head), %rd10 .. %rd13, %h10 .. %h13 and
- * %p10 .. %p13. Every lane-wise form that the watch treats in its own way is there. */
-static char *make_program(int lines) {
+ * %p10 .. %p13. Every lane-wise form that the watch treats in its own way is there; `calls`: half of it are calls. */
+static char *make_program(int lines, bool calls) {
     char *body = must_strdup("");
     for (int i = 0; i < lines; ++i) {
         const unsigned a = 10 + dice(8), b = 10 + dice(8), c = 10 + dice(8), d = 10 + dice(6), q = 10 + dice(4),
@@ -363,7 +363,7 @@ static char *make_program(int lines) {
         static const char *const binary[] = {"add.u32", "and.b32", "or.b32", "xor.b32", "min.s32", "mul.lo.u32"};
         static const char *const preds[] = {"and.pred", "or.pred", "xor.pred"};
         char *line = NULL;
-        switch (dice(24)) {
+        switch (calls && dice(2) ? 17 + dice(5) : dice(24)) {
         case 0:
         case 1:
         case 2:
@@ -457,8 +457,8 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
                                  "%p14, %r20, 1; and.b32 %r20, %r1, 4; setp.eq.u32 %p15, %r20, 4;\n";
     size_t reported = 0, silent = 0;
     seed = 20261130;
-    for (int round = 0; round < 400; ++round) {
-        char *program = make_program(4 + (int)dice(20));
+    for (int round = 0; round < 800; ++round) {
+        char *program = make_program(4 + (int)dice(20), round % 2);
         const unsigned stored = 10 + dice(6);
         uint32_t results[3][32];
         for (unsigned k = 0; k < 3; ++k) {
