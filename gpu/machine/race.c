@@ -237,17 +237,19 @@ void race_copy(struct races *x, uint32_t *head, const struct race_actor *me, uns
 }
 
 void race_land(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes) {
+    struct race_node *first = NULL; /* copies to one place land in the order of their issue; new nodes come in front */
     if (x->full)
         return;
     for (uint32_t i = *head; i; i = x->nodes[i].next) {
         struct race_node *n = &x->nodes[i];
         if (n->flags & RACE_PENDING && n->block == me->block && n->warp == me->warp && n->lanes == 1u << lane &&
-            n->bytes == bytes) {
-            n->flags &= (uint8_t)~RACE_PENDING;
-            n->clock = me->order->clock[me->warp];
-            n->sync = me->order->syncs;
-            n->index = me->index;
-            return;
-        }
+            n->bytes == bytes)
+            first = n;
     }
+    if (!first)
+        return;
+    first->flags &= (uint8_t)~RACE_PENDING;
+    first->clock = me->order->clock[me->warp];
+    first->sync = me->order->syncs;
+    first->index = me->index;
 }
