@@ -63,6 +63,8 @@ void hazard_close(struct block *b) {
     struct hazards *h = b->hazards;
     if (!h)
         return;
+    for (size_t i = 0; i < h->flying_room; ++i)
+        free(h->flying[i].values);
     free(h->log), free(h->values), free(h->past), free(h->live);
     free(h->stored), free(h->contested), free(h->heads), free(h->flying);
     race_close(&h->exact);

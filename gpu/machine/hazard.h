@@ -32,7 +32,8 @@ struct copy { /* lanes of one cp.async that are in flight at the start of the lo
     uint32_t mask;
     uint8_t warp, bytes;
     uint32_t at[LANES];
-    uint32_t values[4 * LANES]; /* lane after lane */
+    uint32_t *values; /* (4 * LANES) owned by its place in hazards.flying: what it gives, lane after lane; NULL: none yet */
+    uint32_t logged;  /* 1 + where that is in hazards.values, while the log is there; 0: in `values` */
 };
 
 struct hazards {
@@ -52,7 +53,7 @@ struct hazards {
     uint32_t *heads; /* (words) */
     size_t words;
     struct races exact;
-    struct copy *flying;
+    struct copy *flying; /* (flying_room) */
     size_t flying_count, flying_room;
 };
 

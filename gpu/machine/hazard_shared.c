@@ -255,11 +255,16 @@ static void add_flying(struct hazards *h, const struct entry *e) {
     if (h->flying_count == h->flying_room) {
         h->flying_room = h->flying_room ? 2 * h->flying_room : 64;
         h->flying = must_realloc(h->flying, h->flying_room, sizeof *h->flying);
+        for (size_t i = h->flying_count; i < h->flying_room; ++i)
+            h->flying[i].values = NULL;
     }
     struct copy *c = &h->flying[h->flying_count++];
-    *c = (struct copy){.r = e->r, .mask = e->mask, .warp = e->warp, .bytes = e->bytes};
+    c->r = e->r;
+    c->mask = e->mask;
+    c->warp = e->warp;
+    c->bytes = e->bytes;
+    c->logged = e->values;
     memcpy(c->at, e->at, sizeof c->at);
-    memcpy(c->values, h->values + e->values - 1, (size_t)LANES * e->bytes);
 }
 
 /* Copies mostly land in the order in which they were issued, so the next one of a warp is looked for from the last one
@@ -276,6 +281,22 @@ static void land_lane(struct hazards *h, const struct entry *e, unsigned lane, s
     }
 }
 
+/* The log goes, and copy `from` moves to place `to`. */
+static void keep_flying(struct hazards *h, size_t from, size_t to) {
+    struct copy *c = &h->flying[to];
+    if (from != to) {
+        const struct copy before = *c;
+        *c = h->flying[from];
+        h->flying[from] = before;
+    }
+    if (!c->logged)
+        return;
+    if (!c->values)
+        c->values = must_calloc(4 * LANES, sizeof *c->values);
+    memcpy(c->values, h->values + c->logged - 1, (size_t)LANES * c->bytes);
+    c->logged = 0;
+}
+
 void hazard_land(struct hazards *h) {
     size_t from[LANES] = {0}; /* by warp */
     for (uint32_t i = 0; i < h->count; ++i) {
@@ -288,6 +309,6 @@ void hazard_land(struct hazards *h) {
     size_t kept = 0;
     for (size_t i = 0; i < h->flying_count; ++i)
         if (h->flying[i].mask)
-            h->flying[kept++] = h->flying[i];
+            keep_flying(h, i, kept++);
     h->flying_count = kept;
 }
