@@ -117,7 +117,12 @@ void decode_prologue(struct decoder *d) {
         const uint32_t shadow = d->p->param_shadows[d->f->params[i]];
         if (v->reg >= 0)
             load_bytes(d, d->slot[v->reg], bits_of_variable(d, v), word(d, v->offset), 0, (unsigned)v->bytes, false);
-        load_shadow(d, v->reg, bits_of_variable(d, v), shadow, (unsigned)v->bytes);
+        uint32_t to;
+        if (shadow)
+            load_shadow(d, v->reg, bits_of_variable(d, v), shadow, (unsigned)v->bytes);
+        else if (undefined_place(d, v->reg, &to)) /* as the function left it when it was called before */
+            lane(d, bits_of_variable(d, v) == 64 ? OP_mov_b64 : OP_mov_b32, to,
+                 constant(d, 0, bits_of_variable(d, v) == 64), 0, 0, 0);
         if (d->spill[i])
             emit(d, op_local_spill, BLEND_NONE, FILE_SCRATCH, word(d, v->offset), (uint32_t)v->bytes, shadow,
                  (int64_t)d->spill[i] - 1);

@@ -65,7 +65,7 @@ static void shade_variable(struct decoder *d, int variable) {
         return;
     const size_t words = (d->m->variables[variable].bytes + 3) / 4;
     *place = (uint32_t)d->file_end;
-    for (size_t i = 0; i < words && formal(d, variable) < 0; ++i)
+    for (size_t i = 0; i < words && d->watched->all && formal(d, variable) < 0; ++i)
         starts_poisoned(d, *place + 128 * (uint32_t)i, false);
     d->file_end += 128 * words;
 }

@@ -431,7 +431,7 @@ static void begin(struct watched *x, size_t function, bool all, bool follow) {
 }
 
 /* Bytes of .param variables in all, and rounds: beyond them everything is watched, or (bytes) none of these. */
-enum { MOST_PARAM_BYTES = 64 << 20, MOST_ROUNDS = 64 };
+enum { MOST_PARAM_BYTES = 4 << 20, MOST_ROUNDS = 64 };
 
 struct watched *watched_open(const struct decoder *d, bool all) {
     const bool follow = d->p->follows_shuffles;
@@ -440,6 +440,7 @@ struct watched *watched_open(const struct decoder *d, bool all) {
     const struct ptx_module *m = d->m;
     struct watched *x = must_calloc(1, sizeof *x);
     x->m = m;
+    x->all = all;
     x->registers = must_calloc(m->function_count, sizeof *x->registers);
     x->unset = must_calloc(m->function_count, sizeof *x->unset);
     x->first = must_calloc(m->variable_count + 1, sizeof *x->first);

@@ -31,11 +31,12 @@ struct watched {
     bool **unset;     /* those of them that the function may read before it writes them */
     size_t *first;    /* (variables) first byte in `bytes` of a .param variable of such a function, or SIZE_MAX */
     uint8_t *bytes;   /* 1: may be undefined */
+    bool all;         /* else only what shuffles read of lanes that do not take part */
     bool indirect_arguments, indirect_results; /* of calls through addresses: some may be undefined */
     bool grew;
 };
 
-/* NULL where nothing is to be watched. all: not only what shuffles read of lanes that do not take part. */
+/* NULL where nothing is to be watched. all: as in struct watched. */
 struct watched *watched_open(const struct decoder *d, bool all);
 void watched_close(struct watched *x);
 /* Some byte of the .param variable may be undefined. */
