@@ -281,6 +281,22 @@ static void land_lane(struct hazards *h, const struct entry *e, unsigned lane, s
     }
 }
 
+/* All lanes of a wait at once, where the next copy of its warp is theirs. */
+static bool land_all(struct hazards *h, const struct entry *e, size_t *from) {
+    for (size_t k = 0; k < h->flying_count; ++k) {
+        const size_t i = *from + k < h->flying_count ? *from + k : *from + k - h->flying_count;
+        struct copy *c = &h->flying[i];
+        if (c->warp != e->warp || !(c->mask & e->mask))
+            continue;
+        if (e->mask & ~c->mask || c->bytes != e->bytes || memcmp(c->at, e->at, sizeof c->at))
+            return false;
+        c->mask &= ~e->mask;
+        *from = i;
+        return true;
+    }
+    return false;
+}
+
 /* The log goes, and copy `from` moves to place `to`. */
 static void keep_flying(struct hazards *h, size_t from, size_t to) {
     struct copy *c = &h->flying[to];
@@ -303,7 +319,8 @@ void hazard_land(struct hazards *h) {
         const struct entry *e = &h->log[i];
         if (e->kind == ENTRY_ISSUE)
             add_flying(h, e);
-        for (uint32_t left = e->kind == ENTRY_WAIT ? e->mask : 0; left; left &= left - 1)
+        const bool waits = e->kind == ENTRY_WAIT && !land_all(h, e, &from[e->warp]);
+        for (uint32_t left = waits ? e->mask : 0; left; left &= left - 1)
             land_lane(h, e, (unsigned)__builtin_ctz(left), &from[e->warp]);
     }
     size_t kept = 0;
