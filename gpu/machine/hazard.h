@@ -32,8 +32,9 @@ struct copy { /* lanes of one cp.async that are in flight at the start of the lo
     uint32_t mask;
     uint8_t warp, bytes;
     uint32_t at[LANES];
-    uint32_t *values; /* (4 * LANES) owned by its place in hazards.flying: what it gives, lane after lane; NULL: none yet */
-    uint32_t logged;  /* 1 + where that is in hazards.values, while the log is there; 0: in `values` */
+    uint32_t
+        *values; /* (4 * LANES) owned by its place in hazards.flying: what it gives, lane after lane; NULL: none yet */
+    uint32_t logged; /* 1 + where that is in hazards.values, while the log is there; 0: in `values` */
 };
 
 struct hazards {
