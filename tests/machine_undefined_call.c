@@ -14,6 +14,8 @@ struct crossing {
     uint64_t count;
 };
 
+#define LOCAL ".local .align 8 .b8 words[8];\n"
+
 /* Functions: one that adds to what it gets; one whose result is not set for the argument 5, with %q; ... */
 #define ADDS "{\nadd.u32 r, a, 1;\nret;\n}\n"
 #define REGS ".func (.reg .b32 r) f (.reg .b32 a)\n"
@@ -134,7 +136,28 @@ static const struct crossing cases[] = {
      "setp.eq.u32 %p1, %r1, 3;\n{\n.param .b32 a;\n.param .b64 b;\n.param .b32 r;\n@%p1 st.param.f32 [a], 0f3F800000;\n"
      "st.param.f64 [b], 0d3FF0000000000000;\ncall (r), f, (a, b);\nld.param.b32 %r2, [r];\n}\n" USE,
      15, "%r2", 0, 31},
-    /* local memory: a store is a use */
+    /* local memory keeps a register of which nothing is defined: its load is the use, and a structure may be copied.
+     * A store of half of one is a use. */
+    {"an undefined register, to local memory and back", "",
+     START LOCAL "st.local.b32 [words], %r9;\nld.local.b32 %r2, [words];\n" USE, 7, NULL, 0, 32},
+    {"the same, defined again", "",
+     START LOCAL "st.local.b32 [words], %r9;\nst.local.b32 [words], %r1;\nld.local.b32 %r2, [words];\n" USE, SILENT},
+    {"the word beside it", "", START LOCAL "st.local.v2.b32 [words], {%r9, %r1};\nld.local.b32 %r2, [words+4];\n" USE,
+     SILENT},
+    {"the word of the two", "", START LOCAL "st.local.v2.b32 [words], {%r1, %r9};\nld.local.b32 %r2, [words+4];\n" USE,
+     7, NULL, 0, 32},
+    {"by a generic address", "",
+     START LOCAL "mov.b64 %rd5, words;\ncvta.local.u64 %rd5, %rd5;\nst.b32 [%rd5+4], %r9;\nld.b32 %r2, [%rd5+4];\n" USE,
+     9, NULL, 0, 32},
+    {"by a generic address that is global", "", START "st.b32 [%rd3], %r9;\nret;\n", 5, "%r9", 0, 32},
+    {"a lane's result, stored and not used", SKIPS(""),
+     CALL("ld.param.b32 %r2, [r];") ".local .align 8 .b8 words[8];\nst.local.b32 [words], %r2;\n"
+                                    "mov.u32 %r2, %r1;\n" USE,
+     SILENT},
+    {"a lane's result, stored and used", SKIPS(""),
+     CALL("ld.param.b32 %r2, [r];") ".local .align 8 .b8 words[8];\nst.local.b32 [words], %r2;\n"
+                                    "ld.local.b32 %r2, [words];\n" USE,
+     14, NULL, 5, 1},
     {"a register that is half undefined, stored to local memory", "",
      START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b64 [words], %rd8;\nld.local.b32 %r2, "
            "[words];\n" USE,

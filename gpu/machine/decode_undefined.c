@@ -165,20 +165,44 @@ static uint32_t add_name(struct decoder *d, int reg) {
     return (uint32_t)p->name_count++;
 }
 
-static void check(struct decoder *d, int reg, uint64_t bits) {
+static struct record *check(struct decoder *d, int reg, uint64_t bits) {
     if (!is_watched(d, reg))
-        return;
+        return NULL;
     const uint32_t at = wide(d, 3);
     d->p->wide[at] = kind_of(d, reg);
     d->p->wide[at + 1] = place_of(d, reg);
     d->p->wide[at + 2] = add_name(d, reg);
-    helper(d, op_undefined_check, FILE_SCRATCH, 0, 1, 0, (int64_t)bits)->wide = at;
+    struct record *r = helper(d, op_undefined_check, FILE_SCRATCH, 0, 1, 0, (int64_t)bits);
+    r->wide = at;
+    return r;
 }
 
 static void check_operand(struct decoder *d, const struct ptx_operand *o, uint64_t bits) {
     size_t next = 0;
     for (int reg; (reg = register_of(o, &next)) >= 0;)
         check(d, reg, bits);
+}
+
+/* What a store to local memory, or to a generic address, stores. */
+static void check_kept(struct decoder *d, uint64_t bits) {
+    const struct ptx_operand *to = &d->in->operands[0];
+    const bool local = has_part(d->in, "local");
+    size_t next = 0;
+    for (int reg; (reg = register_of(&d->in->operands[1], &next)) >= 0;) {
+        const unsigned width = bits_of(d, reg);
+        struct record *r = check(d, reg, width < 64 ? bits & (((uint64_t)1 << width) - 1) : bits);
+        if (r && (local || (to->reg >= 0 && bits_of(d, to->reg) == 64))) {
+            r->a = local ? 0 : d->slot[to->reg];
+            r->c = 1;
+        }
+    }
+}
+
+static bool may_be_local(const struct ptx_instruction *in) {
+    for (size_t i = 0; i < in->part_count; ++i)
+        if (!strcmp(in->parts[i], "global") || !strncmp(in->parts[i], "shared", 6))
+            return false;
+    return has_opcode(in, "st");
 }
 
 /* Bits of a source that an instruction with EFFECT_CHECK looks at: a store those of its element. */
@@ -383,6 +407,8 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
             check_operand(d, &in->operands[o], UINT64_MAX);
         else if (has_opcode(in, "call") && in->operands[o].kind == PTX_OP_REGISTER) /* its target */
             check_operand(d, &in->operands[o], UINT64_MAX);
+        else if (o == 1 && may_be_local(in) && effect == EFFECT_CHECK)
+            check_kept(d, bits_used(in, o));
         else if (!is_result(in, o) && (effect == EFFECT_CHECK || (effect == EFFECT_SHUFFLE && o != 1)))
             check_operand(d, &in->operands[o], bits_used(in, o));
     }

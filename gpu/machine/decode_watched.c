@@ -14,7 +14,7 @@ bool has_opcode(const struct ptx_instruction *in, const char *opcode) {
     return !strcmp(in->opcode, opcode);
 }
 
-static bool has_part(const struct ptx_instruction *in, const char *part) {
+bool has_part(const struct ptx_instruction *in, const char *part) {
     for (size_t i = 0; i < in->part_count; ++i)
         if (!strcmp(in->parts[i], part))
             return true;

@@ -19,6 +19,7 @@ enum effect {
 /* *kept: the first source that is a control and no data, for EFFECT_SHADOW. */
 enum effect effect_of(const struct ptx_instruction *in, size_t *kept);
 bool has_opcode(const struct ptx_instruction *in, const char *opcode);
+bool has_part(const struct ptx_instruction *in, const char *part);
 /* A destination of the instruction; a source whose undefined bits it hands on to them. */
 bool is_result(const struct ptx_instruction *in, size_t operand);
 bool hands_on(const struct ptx_instruction *in, size_t operand);

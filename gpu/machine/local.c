@@ -167,6 +167,19 @@ static void load_lane(struct warp *w, const struct access *x, const uint32_t *re
     }
 }
 
+/* Bits that were undefined in the registers are so in memory. */
+static void keep_undefined(struct warp *w, const struct access *x, const uint32_t *shadows, uint32_t mask,
+                           const uint64_t addr[LANES]) {
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        for (unsigned k = 0; k < x->elements * x->element_bytes; ++k) {
+            const uint32_t from = shadows[k / x->element_bytes];
+            const uint64_t bits = !from ? 0 : x->wide_registers ? reg64(w, from)[lane] : reg32(w, from)[lane];
+            w->local_written[byte_at(addr[lane] + k, lane)] = (uint8_t)(~bits >> 8 * (k % x->element_bytes));
+        }
+    }
+}
+
 void local_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
     const uint32_t *registers = w->wide + r->wide;
@@ -184,6 +197,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
             if (x->store && w->local_written)
                 memset(w->local_written + at, 0xff, 128);
         }
+        if (x->shadowed && w->local_written)
+            keep_undefined(w, x, registers + x->elements, good, addr);
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -193,6 +208,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
         else if (good >> lane & 1)
             store_lane(w, x, registers, lane, addr[lane]);
     }
+    if (x->shadowed && w->local_written)
+        keep_undefined(w, x, registers + x->elements, good, addr);
 }
 
 /* ---- instructions ---- */

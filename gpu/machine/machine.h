@@ -121,6 +121,7 @@ struct access {           /* one load, store, ldmatrix, atomic or copy of the pr
     uint8_t order;    /* of a strong access: enum access_order */
     bool nc;          /* ld.global.nc */
     bool valued;      /* a store of the registers at record.wide, one for each element */
+    bool shadowed;    /* a store that may be to local memory; behind those: where their undefined bits are, or 0 */
 };
 
 struct callee {                   /* a function of the module that the program may reach, or the entry */
