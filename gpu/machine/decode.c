@@ -567,7 +567,7 @@ struct program *decode(const struct launch *l, const struct isa *isa, unsigned f
     fill_params(&d);
     p->param_shadows = must_calloc(d.m->variable_count + 1, sizeof *p->param_shadows);
     d.watched = watched_open(&d, !(l->options.unwatched & WATCH_UNINIT));
-    p->loads_alone = d.watched && !d.watched->unset_registers && follows == FOLLOW_LOADS;
+    p->loads_alone = d.watched && !d.watched->unset_registers;
     reach(&d, (size_t)(p->entry - d.m->functions));
     bool ok = true;
     for (size_t i = 0; ok && i < p->order_count; ++i) {

@@ -271,6 +271,16 @@ static struct call call_of(const struct ptx_instruction *in) {
                          at < n ? &o[at] : NULL};
 }
 
+/* Some path may run past the last instruction, which is a return. */
+static bool has_open_end(const struct ptx_function *f) {
+    static const char *const ends[] = {"ret", "exit", "trap", "bra", "brx"};
+    const struct ptx_instruction *last = f->instruction_count ? &f->instructions[f->instruction_count - 1] : NULL;
+    for (size_t i = 0; last && last->guard < 0 && i < sizeof ends / sizeof *ends; ++i)
+        if (has_opcode(last, ends[i]))
+            return false;
+    return true;
+}
+
 /* Bytes of .param variables that the function may read before they are stored. */
 static void find_unset(struct watched *x, const struct ptx_function *f, struct block_stores *s) {
     bool *leaders = flow_leaders(f);
@@ -280,7 +290,7 @@ static void find_unset(struct watched *x, const struct ptx_function *f, struct b
         size_t at, element;
         if (leaders[i])
             ++s->now;
-        if (!in || has_opcode(in, "ret"))
+        if (in ? has_opcode(in, "ret") : has_open_end(f))
             for (size_t k = 0; k < f->return_count && !f->entry; ++k)
                 if (x->m->variables[f->returns[k]].reg < 0)
                     note_read(x, s, f->returns[k], 0, SIZE_MAX);

@@ -179,11 +179,13 @@ static uint32_t undefined_lanes(const struct warp *w, const struct access *x, ui
     }
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
-        for (unsigned e = 0; e < x->elements; ++e)
-            if (undefined_element(w, x, e, lane, addr[lane])) {
-                lanes |= left & -left;
-                break;
-            }
+        uint32_t all = UINT32_MAX;
+        if (x->bytes < 4)
+            for (unsigned i = 0; i < x->bytes; ++i)
+                all &= UINT32_MAX << 8 | w->local_written[byte_at(addr[lane] + i, lane)];
+        for (unsigned i = 0; x->bytes >= 4 && i < x->bytes; i += 4)
+            all &= *(const uint32_t *)(const void *)(w->local_written + byte_at(addr[lane] + i, lane));
+        lanes |= all != UINT32_MAX ? left & -left : 0;
     }
     return lanes;
 }
@@ -194,7 +196,7 @@ static void hand_undefined(struct warp *w, const struct record *r, const struct 
     const uint32_t *shadows = w->wide + r->wide + x->elements;
     uint32_t left = mask ? undefined_lanes(w, x, mask, addr) : 0;
     if (left && !(w->block->machine->program->follows & FOLLOW_LOADS)) {
-        must_follow(w->block->machine, FOLLOW_LOADS);
+        must_follow(w->block, FOLLOW_LOADS);
         return;
     }
     for (; left && x->shadowed; left &= left - 1) {

@@ -274,10 +274,6 @@ struct site_range {  /* per block: what an access site may touch without a close
 static inline bool watches(const struct machine *m, enum watch what) {
     return !(m->launch->options.unwatched & what);
 }
-/* The launch is to be run once more, from the start, and this followed. */
-static inline void must_follow(struct machine *m, unsigned what) {
-    atomic_fetch_or_explicit(&m->unfollowed, what, memory_order_relaxed);
-}
 static inline unsigned unfollowed(struct machine *m) {
     return atomic_load_explicit(&m->unfollowed, memory_order_relaxed);
 }
@@ -400,6 +396,12 @@ struct block { /* one block in execution; reused by its CPU thread */
     bool stopped;                    /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
     bool ends_grid;                  /* a trap or the budget */
 };
+
+/* The launch is to be run once more, from the start, with this followed; the rest of this run is not wanted. */
+static inline void must_follow(struct block *b, unsigned what) {
+    atomic_fetch_or_explicit(&b->machine->unfollowed, what, memory_order_relaxed);
+    b->stopped = true;
+}
 
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
     return (uint32_t *)(void *)__builtin_assume_aligned(w->regs + offset, 64);

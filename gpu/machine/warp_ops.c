@@ -79,7 +79,7 @@ static void shuffle_undefined(struct warp *w, const struct part *parts, unsigned
     uint32_t undefined[LANES] = {0}, where[LANES];
     if (absent && !(w->block->machine->program->follows & FOLLOW_SHUFFLES)) {
         if (watches(w->block->machine, WATCH_SYNC))
-            must_follow(w->block->machine, FOLLOW_SHUFFLES);
+            must_follow(w->block, FOLLOW_SHUFFLES);
         absent = 0;
     }
     memcpy(where, w->absent, sizeof where);
