@@ -74,11 +74,24 @@ static const struct frame *frame_with(const struct warp *w, unsigned lane, uint6
     return NULL;
 }
 
-bool local_read(const struct warp *w, unsigned lane, uint64_t at, uint8_t *out, size_t bytes) {
+bool local_read(struct warp *w, const struct record *r, unsigned lane, uint64_t at, uint8_t *out, size_t bytes) {
     if (!frame_with(w, lane, at, bytes))
         return false;
-    for (size_t i = 0; i < bytes; ++i)
+    size_t unset = bytes;
+    for (size_t i = bytes; i-- > 0;) {
         out[i] = w->local[byte_at(at + i, lane)];
+        if (w->local_written && w->local_written[byte_at(at + i, lane)] != 0xff)
+            unset = i;
+    }
+    if (unset < bytes && watches(w->block->machine, WATCH_UNINIT))
+        event_at(w, r, lane,
+                 (struct event){.kind = EVENT_UNINITIALISED,
+                                .space = SPACE_LOCAL,
+                                .buffer = -1,
+                                .plane = -1,
+                                .other_plane = -1,
+                                .offset = (int64_t)(at + unset - w->frame->base[lane]),
+                                .bytes = bytes});
     return true;
 }
 

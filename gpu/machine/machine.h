@@ -567,8 +567,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
 bool local_room(struct warp *w, uint32_t bytes);
 /* Bytes from .. to - 1 of the lanes of mask are as at the start: 0xff, never written. */
 void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], const uint32_t to[LANES]);
-/* Host copy of local bytes of one lane; false when some are out of its frames. */
-bool local_read(const struct warp *w, unsigned lane, uint64_t at, uint8_t *out, size_t bytes);
+/* Host copy of local bytes of one lane, for record r, which uses them; false when some are out of its frames. */
+bool local_read(struct warp *w, const struct record *r, unsigned lane, uint64_t at, uint8_t *out, size_t bytes);
 handler op_local, op_local_address, op_local_spill, op_alloca, op_stacksave, op_stackrestore, op_isspacep, op_param;
 /* memory.c: copies bytes at a generic address as lane `lane` sees it. False, without an event: they are nobody's. The
  * record's access is one of single bytes. */
