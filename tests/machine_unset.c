@@ -1,5 +1,5 @@
-/* Local memory that nothing has written: a load of it is no fault, a use that matters of what it gave is, bit by bit and
- * lane by lane, with the load named where it is the only one. Also registers of 128 bits. */
+/* Local memory that nothing has written: a load of it is no fault, a use that matters of what it gave is, bit by bit
+ * and lane by lane, with the load named where it is the only one. Also registers of 128 bits. */
 #include "machine_run.h"
 
 #define HEAD                                                                                                           \
@@ -81,17 +81,19 @@ static const struct unset cases[] = {
     {"the sign of an unset byte", "", HEAD "ld.local.s8 %r2, [x];\nshr.u32 %r2, %r2, 8;\n" USE, 6, 4, "%r2", 0, 32},
     {"the sign of a set byte", "", HEAD "st.local.u8 [x], 200;\nld.local.s8 %r2, [x];\nshr.u32 %r2, %r2, 8;\n" USE,
      SILENT},
-    {"the sign in 16 bits", "",
-     HEAD "ld.local.s8 %h1, [x];\nshr.u16 %h1, %h1, 8;\ncvt.u32.u16 %r2, %h1;\n" USE, 7, 4, "%r2", 0, 32},
+    {"the sign in 16 bits", "", HEAD "ld.local.s8 %h1, [x];\nshr.u16 %h1, %h1, 8;\ncvt.u32.u16 %r2, %h1;\n" USE, 7, 4,
+     "%r2", 0, 32},
     {"a word in 64 bits", "", HEAD "ld.local.u32 %rd8, [x];\nshr.u64 %rd8, %rd8, 32;\ncvt.u32.u64 %r2, %rd8;\n" USE,
      SILENT},
     {"its sign", "", HEAD "ld.local.s32 %rd8, [x];\nshr.u64 %rd8, %rd8, 32;\ncvt.u32.u64 %r2, %rd8;\n" USE, 7, 4, "%r2",
      0, 32},
-    {"two of four", "", HEAD "st.local.v2.u32 [x+8], {%r1, %r1};\nld.local.v4.u32 {%r2, %r3, %r4, %r5}, [x];\n@%p1 bra "
-                             "A;\nmov.u32 %r2, %r4;\nA:\n" USE,
+    {"two of four", "",
+     HEAD "st.local.v2.u32 [x+8], {%r1, %r1};\nld.local.v4.u32 {%r2, %r3, %r4, %r5}, [x];\n@%p1 bra "
+          "A;\nmov.u32 %r2, %r4;\nA:\n" USE,
      9, 5, "%r2", 0, 20},
     {"the other two", "",
-     HEAD "st.local.v2.u32 [x+8], {%r1, %r1};\nld.local.v4.u32 {%r3, %r4, %r2, %r5}, [x];\nadd.u32 %r2, %r2, %r5;\n" USE,
+     HEAD
+     "st.local.v2.u32 [x+8], {%r1, %r1};\nld.local.v4.u32 {%r3, %r4, %r2, %r5}, [x];\nadd.u32 %r2, %r2, %r5;\n" USE,
      SILENT},
     {"half of 64 bits", "",
      HEAD "st.local.u32 [x+4], %r1;\nld.local.v2.u64 {%rd8, %rd9}, [x];\ncvt.u32.u64 %r2, %rd8;\n" USE, 7, 5, "%r2", 0,
@@ -125,7 +127,8 @@ static const struct unset cases[] = {
           "[%rd5];\n" USE,
      9, 0, "%r2", 20, 12},
     {"a generic copy", "",
-     HEAD "st.u32 [%rd5], %r1;\nld.v2.u32 {%r4, %r5}, [%rd5];\nst.v2.u32 [%rd7], {%r4, %r5};\nld.u32 %r2, [%rd7];\n" USE,
+     HEAD
+     "st.u32 [%rd5], %r1;\nld.v2.u32 {%r4, %r5}, [%rd5];\nst.v2.u32 [%rd7], {%r4, %r5};\nld.u32 %r2, [%rd7];\n" USE,
      SILENT},
     {"its unset half", "",
      HEAD "st.u32 [%rd5], %r1;\nld.v2.u32 {%r4, %r5}, [%rd5];\nst.v2.u32 [%rd7], {%r4, %r5};\nld.u32 %r2, "
@@ -139,19 +142,20 @@ static const struct unset cases[] = {
     {"printed", VPRINTF, HEAD "@%p1 st.local.u32 [x], 1;\n" PRINT, 7, 0, NULL, 20, 12},
     {"printed, set", VPRINTF, HEAD "st.local.u32 [x], 1;\n" PRINT, SILENT},
     /* which load */
-    {"two loads, one of them used", "",
-     HEAD "ld.local.u32 %r3, [x];\nld.local.u32 %r2, [x+4];\n" USE, 6, 0, "%r2", 0, 32},
+    {"two loads, one of them used", "", HEAD "ld.local.u32 %r3, [x];\nld.local.u32 %r2, [x+4];\n" USE, 6, 0, "%r2", 0,
+     32},
     {"a load, and a register", "", HEAD "ld.local.u32 %r2, [x];\nadd.u32 %r2, %r2, %r9;\n" USE, 6, 0, "%r2", 0, 32},
     /* 128 bits */
-    {"a register of 128 bits", "", HEAD "mov.b128 {%rd8, %rd9}, %q1;\ncvt.u32.u64 %r2, %rd9;\n" USE, 6, 0, "%r2", 0, 32},
+    {"a register of 128 bits", "", HEAD "mov.b128 {%rd8, %rd9}, %q1;\ncvt.u32.u64 %r2, %rd9;\n" USE, 6, 0, "%r2", 0,
+     32},
     {"not used", "", HEAD "mov.b128 {%rd8, %rd9}, %q1;\nmov.u32 %r2, 7;\n" USE, SILENT},
     {"stored", "", HEAD "st.global.b128 [%rd1], %q1;\nret;\n", 4, 0, "%q1", 0, 32},
     {"set in some lanes", "",
      HEAD "@%p1 mov.b128 %q1, {%rd2, %rd3};\nmov.b128 %q2, %q1;\nmov.b128 {%rd8, %rd9}, %q2;\ncvt.u32.u64 %r2, "
           "%rd9;\n" USE,
      8, 0, "%r2", 20, 12},
-    {"one half", "",
-     HEAD "mov.b128 %q1, {%rd2, %rd19};\nmov.b128 {%rd8, %rd9}, %q1;\ncvt.u32.u64 %r2, %rd8;\n" USE, SILENT},
+    {"one half", "", HEAD "mov.b128 %q1, {%rd2, %rd19};\nmov.b128 {%rd8, %rd9}, %q1;\ncvt.u32.u64 %r2, %rd8;\n" USE,
+     SILENT},
     {"the other", "", HEAD "mov.b128 %q1, {%rd2, %rd19};\nmov.b128 {%rd8, %rd9}, %q1;\ncvt.u32.u64 %r2, %rd9;\n" USE, 7,
      0, "%r2", 0, 32},
     {"16 bytes of which 8 are set", "",
