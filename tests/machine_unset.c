@@ -211,3 +211,66 @@ Test(machine_unset, local_memory) {
         check(&cases[k / isa_count], isas[k % isa_count], 1, WATCH_UNINIT);
     }
 }
+
+/* tests/foreign/speculative.cu, as nvcc makes it: optimised, a variable is loaded ahead of the branch that decides. */
+static void run_nvcc(const char *path, const char *entry, const char *isa, int threads, int out[32], struct trace *t,
+                     struct ptx_module **m) {
+    struct error e = {""};
+    int in[32];
+    *m = ptx_load(path, &e);
+    cr_assert(*m, "%s", e.text);
+    for (int i = 0; i < 32; ++i) {
+        in[i] = i;
+        out[i] = 0x7fa5dead;
+    }
+    struct launch_buffer buffers[2] = {
+        {.name = "x", .role = BUFFER_IN, .bytes = sizeof in, .cell_bytes = 4, .data = (uint8_t *)in},
+        {.name = "y", .role = BUFFER_OUT, .bytes = sizeof in, .cell_bytes = 4, .data = (uint8_t *)out}};
+    struct launch_arg args[] = {{.buffer = 0, .bytes = 8}, {.buffer = 1, .bytes = 8}};
+    const struct launch l = {.module = *m,
+                             .entry = entry,
+                             .grid = {1, 1, 1},
+                             .block = {32, 1, 1},
+                             .buffers = buffers,
+                             .buffer_count = 2,
+                             .args = args,
+                             .arg_count = 2,
+                             .threads = threads};
+    setenv("WARPPROOF_ISA", isa, 1);
+    cr_assert(runner_machine.run(&l, t, &e), "%s", e.text);
+    unsetenv("WARPPROOF_ISA");
+}
+
+Test(machine_unset, what_nvcc_loads_early) {
+    static const char *const paths[] = {"tests/foreign/speculative.ptx", "tests/foreign/speculative_debug.ptx"};
+    static const struct {
+        const char *clean, *fault;
+        int used, loaded; /* lines of the source; a copy is loaded more than once */
+    } pairs[] = {{"found_clean", "found_fault", 34, 33}, {"copied_clean", "copied_fault", 44, 0}};
+    const char *isas[3];
+    const size_t isa_count = machine_isas(isas);
+    for (size_t k = 0; k < 4 * isa_count; ++k) {
+        const size_t pair = k % 2, how = k / 2 % 2;
+        const int threads = k % 3 ? 1 : 3;
+        struct trace t;
+        struct ptx_module *m;
+        int out[32];
+        run_nvcc(paths[how], pairs[pair].clean, isas[k / 4], threads, out, &t, &m);
+        cr_expect(t.event_count == 0, "%s of %s: event %d at `%s`", pairs[pair].clean, paths[how], t.events[0].kind,
+                  t.sites[t.events[0].instruction].text);
+        for (int i = 0; i < 32; ++i) {
+            const int more = pair ? i - 1 : 3 * i, want = i + (i & 1 ? more : 0);
+            cr_expect(out[i] == want, "%s of %s: y[%d] = %d, want %d", pairs[pair].clean, paths[how], i, out[i], want);
+        }
+        trace_free(&t), ptx_free(m);
+        run_nvcc(paths[how], pairs[pair].fault, isas[k / 4], threads, out, &t, &m);
+        cr_assert(t.event_count == 1, "%s of %s: %zu events", pairs[pair].fault, paths[how], t.event_count);
+        const struct event *v = &t.events[0];
+        const int loaded = v->other.present ? t.sites[v->other.instruction].line : 0;
+        cr_expect(v->kind == EVENT_UNINITIALISED && v->space == SPACE_REGISTER && v->lane == 6 && v->count == 1 &&
+                      t.sites[v->instruction].line == pairs[pair].used && loaded == pairs[pair].loaded,
+                  "%s of %s: kind %d in line %d, lane %u, %llu times, loaded in line %d", pairs[pair].fault, paths[how],
+                  v->kind, t.sites[v->instruction].line, v->lane, (unsigned long long)v->count, loaded);
+        trace_free(&t), ptx_free(m);
+    }
+}
