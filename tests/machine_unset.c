@@ -48,6 +48,19 @@ struct unset {
     "{ .param .b64 f; .param .b64 a; .param .b32 r; mov.b64 %rd8, fmt; cvta.global.u64 %rd8, %rd8;\n"                  \
     "st.param.b64 [f], %rd8; st.param.b64 [a], %rd5;\ncall (r), vprintf, (f, a); }\nret;\n"
 
+/* g(n, k) has a register that it sets where n > 0 and k != 5, and gives half of it back. */
+#define RECURSIVE128                                                                                                   \
+    ".func (.param .b64 r) g (.param .b32 n, .param .b32 k)\n{\n.reg .b128 %q;\n.reg .b64 %l<5>;\n.reg .b32 %x<4>;\n"  \
+    ".reg .pred %p<4>;\nld.param.b32 %x1, [n];\nld.param.b32 %x2, [k];\nsetp.ne.u32 %p1, %x1, 0;\n"                    \
+    "setp.ne.and.u32 %p2, %x2, 5, %p1;\ncvt.u64.u32 %l1, %x1;\n@%p2 mov.b128 %q, {%l1, %l1};\n@!%p1 bra Z;\n"          \
+    "{\n.param .b32 m;\n.param .b32 j;\n.param .b64 s;\nsub.u32 %x3, %x1, 1;\nst.param.b32 [m], %x3;\n"                \
+    "st.param.b32 [j], %x2;\ncall (s), g, (m, j);\nld.param.b64 %l4, [s];\n}\nZ:\nmov.b128 {%l2, %l3}, %q;\n"          \
+    "st.param.b64 [r], %l3;\nret;\n}\n"
+#define CALL_RECURSIVE128                                                                                              \
+    "{ .param .b32 n; .param .b32 k; .param .b64 r; and.b32 %r3, %r1, 3; add.u32 %r3, %r3, 1;\n"                       \
+    "st.param.b32 [n], %r3; st.param.b32 [k], %r1; call (r), g, (n, k);\n"                                             \
+    "ld.param.b64 %rd8, [r]; }\ncvt.u32.u64 %r2, %rd8;\n"
+
 static const struct unset cases[] = {
     /* a load ahead of the branch that decides whether it counts */
     {"selected away", "", HEAD "@%p1 st.local.u32 [x], %r1;\nld.local.u32 %r3, [x];\nselp.b32 %r2, %r3, 0, %p1;\n" USE,
@@ -167,6 +180,8 @@ static const struct unset cases[] = {
     {"16 bytes through a function", PASS128, HEAD "st.local.u64 [x+8], 1;\n" CALL128 "cvt.u32.u64 %r2, %rd8;\n" USE, 11,
      0, "%r2", 0, 32},
     {"the 8 that are set", PASS128, HEAD "st.local.u64 [x+8], 1;\n" CALL128 "cvt.u32.u64 %r2, %rd9;\n" USE, SILENT},
+    {"a register of each activation", RECURSIVE128, HEAD CALL_RECURSIVE128 USE, 8, 0, "%r2", 5, 1},
+    {"the same, not used", RECURSIVE128, HEAD CALL_RECURSIVE128 "mov.u32 %r2, 0;\n" USE, SILENT},
     {"16 bytes that are no more unset", "",
      HEAD "ld.local.b128 %q1, [x];\nmov.b128 %q1, {%rd2, %rd3};\nst.global.b128 [%rd1], %q1;\nret;\n", SILENT},
 };

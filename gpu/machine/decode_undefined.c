@@ -13,6 +13,9 @@
  * it is not used. That many kernels have shuffles, and few read absent lanes: a launch is run without following them
  * first, and again with it when one did.
  *
+ * Local memory keeps undefined bits (local.c), and begins without any that are defined. Loads of it are treated like
+ * shuffles: most programs load what they have stored, so what a load gives is followed once one has met undefined bits.
+ *
  * Moves, packing, selection, shifts by constants and bitwise logic are exact to the bit; of everything else one
  * undefined bit in a source makes the result undefined. Where nothing is watched there is no record, and no cost. */
 #include "../../ref/checked.h"

@@ -4,6 +4,9 @@
  * A warp's local memory is one array of words, those of its 32 lanes side by side: word a / 4 of lane l is word
  * a / 4 * 32 + l. Where all lanes use one address, a load of 32 bits copies 128 bytes.
  *
+ * Beside each bit is kept whether it is defined: nothing is at first, a store keeps what is so of the value, a load
+ * hands it on to the shadows of its registers (undefined.h).
+ *
  * Bounds: an access must lie within one frame that is active, its own or a caller's (a pointer may come from there).
  * Between frames are bytes that nobody owns. Source: PTX ISA 9.0, 5.1.4, 9.7.9, 9.7.17 (alloca, stacksave,
  * stackrestore), 9.7.9.19 (isspacep). */
