@@ -281,20 +281,25 @@ static bool has_open_end(const struct ptx_function *f) {
     return true;
 }
 
+/* A return reads the results. */
+static void read_results(struct watched *x, const struct ptx_function *f, const struct block_stores *s) {
+    for (size_t k = 0; k < f->return_count && !f->entry; ++k)
+        if (x->m->variables[f->returns[k]].reg < 0)
+            note_read(x, s, f->returns[k], 0, SIZE_MAX);
+}
+
 /* Bytes of .param variables that the function may read before they are stored. */
 static void find_unset(struct watched *x, const struct ptx_function *f, struct block_stores *s) {
     bool *leaders = flow_leaders(f);
-    for (size_t i = 0; i <= f->instruction_count; ++i) {
-        const struct ptx_instruction *in = i < f->instruction_count ? &f->instructions[i] : NULL;
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
         int v;
         size_t at, element;
         if (leaders[i])
             ++s->now;
-        if (in ? has_opcode(in, "ret") : has_open_end(f))
-            for (size_t k = 0; k < f->return_count && !f->entry; ++k)
-                if (x->m->variables[f->returns[k]].reg < 0)
-                    note_read(x, s, f->returns[k], 0, SIZE_MAX);
-        if (in && param_access(x, in, &v, &at, &element)) {
+        if (has_opcode(in, "ret"))
+            read_results(x, f, s);
+        if (param_access(x, in, &v, &at, &element)) {
             const bool store = has_opcode(in, "st");
             const size_t bytes = element * elements_of(&in->operands[store]);
             if (store && in->guard < 0)
@@ -302,7 +307,7 @@ static void find_unset(struct watched *x, const struct ptx_function *f, struct b
             else if (!store && !is_parameter(f, v))
                 note_read(x, s, v, at, bytes);
         }
-        if (!in || !has_opcode(in, "call"))
+        if (!has_opcode(in, "call"))
             continue;
         const struct call c = call_of(in);
         for (size_t k = 0; c.arguments && k < c.arguments->element_count; ++k)
@@ -312,6 +317,9 @@ static void find_unset(struct watched *x, const struct ptx_function *f, struct b
             if (c.results->elements[k].kind == PTX_OP_VARIABLE)
                 note_store(x, s, c.results->elements[k].variable, 0, SIZE_MAX);
     }
+    s->now += leaders[f->instruction_count];
+    if (has_open_end(f))
+        read_results(x, f, s);
     free(leaders);
 }
 
