@@ -178,6 +178,8 @@ static bool refute_alignment(const struct proof *p, struct statement *s) {
         if ((slot->got + l->plane_offset) % l->unit == 0)
             continue;
         char *why = layout_mistake(l, p->slots, p->slot_count, p->group);
+        if (!why && !l->place && l->stride % l->unit != 0)
+            why = must_format("the stride of %u bytes is no multiple of %u", l->stride, l->unit);
         statement_refute(s, "lane %u gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s", slot->lane,
                          (long long)(slot->got + l->plane_offset), l->unit, l->unit, l->matrices > 0 ? "row" : "access",
                          why ? "; " : "", why ? why : "");
@@ -269,8 +271,9 @@ static char *claim(const struct layout *l) {
     char count[16] = "";
     if (parts > 1)
         snprintf(count, sizeof count, "%u x ", parts);
-    return must_format("%s at %s %s %s%s of every tile of %u rows of %u bytes", l->access_name, expr_text(l->address),
-                       store ? "puts down" : "delivers", count, l->wants.name, l->rows, l->row_bytes);
+    return must_format("%s at `%s` %s %s%s %s %u rows of %u bytes", l->access_name, expr_text(l->address),
+                       store ? "puts down" : "delivers", count, l->wants.name, store ? "as" : "from", l->rows,
+                       l->row_bytes);
 }
 
 bool layout_prove(const struct layout *l, struct statement *s, struct error *e) {
