@@ -167,26 +167,34 @@ static char *picture_path(const char *folder, const struct fragment *f) {
     return path;
 }
 
-/* Of the fragments that a pattern selects: by "NAME/bijection", so that the patterns of statements serve. */
+/* A pattern selects the picture of an operand by its name or by that of its first statement. */
+static bool is_drawn(const struct options *o, const struct fragment *f) {
+    char *statement = must_format("%s/bijection", f->name);
+    const bool drawn = statement_selected(statement, o->patterns, o->pattern_count) ||
+                       statement_selected(f->name, o->patterns, o->pattern_count);
+    free(statement);
+    return drawn;
+}
+
 static bool draw(const struct options *o, struct error *e) {
     const size_t n = strlen(o->svg);
     const bool one = n > 4 && strcmp(o->svg + n - 4, ".svg") == 0;
     size_t count, selected = 0;
     struct fragment *all = fragment_list(&count);
-    bool good = one || mkdir(o->svg, 0777) == 0 || errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
+    for (size_t i = 0; i < count; ++i) {
+        selected += is_drawn(o, &all[i]);
+    }
+    bool good = selected == 0       ? fail(e, "--svg %s: no operand is selected", o->svg)
+                : one               ? selected == 1 || fail(e, "--svg %s: more than one operand is selected; name a folder",
+                                                            o->svg)
+                : mkdir(o->svg, 0777) == 0 ? true
+                                    : errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
     for (size_t i = 0; i < count && good; ++i) {
-        char *statement = must_format("%s/bijection", all[i].name);
-        if (statement_selected(all[i].name, o->patterns, o->pattern_count) ||
-            statement_selected(statement, o->patterns, o->pattern_count)) {
+        if (is_drawn(o, &all[i])) {
             char *path = one ? must_strdup(o->svg) : picture_path(o->svg, &all[i]);
-            good = ++selected > 1 && one ? fail(e, "--svg %s: more than one operand is selected; name a folder", o->svg)
-                                         : put_picture(path, &all[i], e);
+            good = put_picture(path, &all[i], e);
             free(path);
         }
-        free(statement);
-    }
-    if (good && selected == 0) {
-        good = fail(e, "--svg %s: no operand is selected", o->svg);
     }
     free(all);
     return good;

@@ -237,10 +237,12 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
         why = longer;
     }
     snprintf(who, sizeof who, "%.*s", (int)strcspn(l->wants.name, "."), l->wants.name);
-    statement_refute(s,
-                     store ? "lane %u, register %u, byte %u goes to %s; %s has %s there: %s"
-                           : "lane %u, register %u, byte %u holds %s; %s wants %s: %s",
-                     lane, r, byte, got, who, want, why);
+    if (store)
+        statement_refute(s, "lane %u, register %u, byte %u is %s's %s and goes to %s%s: %s", lane, r, byte, who, want,
+                         at >= 0 && at < l->plane_bytes && p->owner[at] >= 0 ? "the place of " : "", got, why);
+    else
+        statement_refute(s, "lane %u, register %u, byte %u holds %s; %s wants %s: %s", lane, r, byte, got, who, want,
+                         why);
     free(why);
 }
 

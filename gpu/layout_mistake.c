@@ -205,13 +205,19 @@ static bool fits_strides(const struct layout *l, const struct layout_slot *slots
 }
 
 static char *other_stride(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    if (l->place)
+    size_t w = 0;
+    while (w < count && !wrong(&slots[w]))
+        ++w;
+    if (l->place || w == count)
         return NULL;
     for (unsigned step = 0; step < MOST_STEP; ++step) {
-        if (step != l->stride && fits_strides(l, slots, count, step, l->slot_stride))
+        /* one that is wrong first: most steps fail there already */
+        if (step != l->stride && fits_strides(l, &slots[w], 1, step, l->slot_stride) &&
+            fits_strides(l, slots, count, step, l->slot_stride))
             return must_format("wrong stride: the addresses step %u bytes a row, the rows lie %u apart", step,
                                l->stride);
-        if (l->slot_bytes > 0 && step != l->slot_stride && fits_strides(l, slots, count, l->stride, step))
+        if (l->slot_bytes > 0 && step != l->slot_stride && fits_strides(l, &slots[w], 1, l->stride, step) &&
+            fits_strides(l, slots, count, l->stride, step))
             return must_format("wrong slot stride: the addresses step %u bytes a slot, the slots lie %u apart", step,
                                l->slot_stride);
     }
