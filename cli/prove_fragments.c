@@ -19,7 +19,8 @@ static const char usage[] =
     "usage: warpproof prove fragments [PATTERN...] [--layout FILE]... [--list] [--svg FILE|FOLDER] [--json FILE]\n"
     "       [--runner machine|device [--record FILE]] [--golden FILE]\n"
     "\n"
-    "Proves, by enumeration of every lane, register and byte, what holds of the operands of mma and wgmma, of ldmatrix,\n"
+    "Proves, by enumeration of every lane, register and byte, what holds of the operands of mma and wgmma, of "
+    "ldmatrix,\n"
     "stmatrix and movmatrix, and of operands in shared memory. With --layout it proves yours, or gives the first byte\n"
     "that is wrong, and the mistake. PATTERN is part of a statement's name, or a glob that matches all of it.\n"
     "\n"
@@ -79,7 +80,8 @@ static bool place_of(const struct runner *runner, char place[160], int *sm, stru
     return true;
 }
 
-static void judge(const struct fragment_kernel *k, const char *place, const uint32_t *out, struct statement_list *list) {
+static void judge(const struct fragment_kernel *k, const char *place, const uint32_t *out,
+                  struct statement_list *list) {
     struct statement s = {.name = must_strdup(k->name),
                           .text = must_format("on %s %s are where the map says", place, k->what),
                           .proved = true};
@@ -184,11 +186,10 @@ static bool draw(const struct options *o, struct error *e) {
     for (size_t i = 0; i < count; ++i) {
         selected += is_drawn(o, &all[i]);
     }
-    bool good = selected == 0       ? fail(e, "--svg %s: no operand is selected", o->svg)
-                : one               ? selected == 1 || fail(e, "--svg %s: more than one operand is selected; name a folder",
-                                                            o->svg)
+    bool good = selected == 0 ? fail(e, "--svg %s: no operand is selected", o->svg)
+                : one ? selected == 1 || fail(e, "--svg %s: more than one operand is selected; name a folder", o->svg)
                 : mkdir(o->svg, 0777) == 0 ? true
-                                    : errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
+                                           : errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
     for (size_t i = 0; i < count && good; ++i) {
         if (is_drawn(o, &all[i])) {
             char *path = one ? must_strdup(o->svg) : picture_path(o->svg, &all[i]);

@@ -5,8 +5,8 @@
 #include "fragment_kernel.h"
 
 /* The PTX of a kernel: thread i loads in_each words into %a0.., runs the body, and stores %d0.. . The body may use
- * %r0..%r9, %x0..%x3 (64 bits), %p0, and %s, the address of `shared` bytes of shared memory (aligned to 1024); %t is the
- * thread. */
+ * %r0..%r9, %x0..%x3 (64 bits), %p0, and %s, the address of `shared` bytes of shared memory (aligned to 1024); %t is
+ * the thread. */
 char *emit_kernel(const char *target, unsigned in_each, unsigned out_each, unsigned shared, const char *body);
 /* "{%a4,%a5}" */
 void emit_vector(char *out, size_t size, char letter, unsigned first, unsigned count);

@@ -50,8 +50,8 @@ uint32_t emit_one(const char *type) {
     static const struct {
         const char *name;
         uint32_t bits;
-    } ones[] = {{"f16", 0x3c00},  {"bf16", 0x3f80}, {"tf32", 0x3f800000},
-                {"e4m3", 0x38},   {"e5m2", 0x3c},   {"f32", 0x3f800000}};
+    } ones[] = {{"f16", 0x3c00}, {"bf16", 0x3f80}, {"tf32", 0x3f800000},
+                {"e4m3", 0x38},  {"e5m2", 0x3c},   {"f32", 0x3f800000}};
     for (size_t i = 0; i < sizeof ones / sizeof *ones; ++i)
         if (strcmp(type, ones[i].name) == 0)
             return ones[i].bits;
@@ -112,7 +112,11 @@ bool fragment_kernel_run(const struct fragment_kernel *k, const struct runner *r
         return false;
     struct launch_buffer buffers[] = {
         {.name = "in", .role = BUFFER_IN, .bytes = 4 * threads * k->in_each, .cell_bytes = 4, .data = (uint8_t *)k->in},
-        {.name = "out", .role = BUFFER_OUT, .bytes = 4 * threads * k->out_each, .cell_bytes = 4, .data = (uint8_t *)out}};
+        {.name = "out",
+         .role = BUFFER_OUT,
+         .bytes = 4 * threads * k->out_each,
+         .cell_bytes = 4,
+         .data = (uint8_t *)out}};
     struct launch_arg args[] = {{.buffer = 0, .bytes = 8}, {.buffer = 1, .bytes = 8}};
     const struct launch l = {.module = m,
                              .entry = "k",
@@ -168,11 +172,13 @@ const uint8_t *fragment_record_find(const struct fragment_record *r, const struc
     const size_t length = strlen(head);
     const uint8_t *found = NULL;
     for (size_t at = 0; at < r->size && !found;) {
-        const uint8_t *end = memchr(r->bytes + at, '\n', r->size - at), *blank = memchr(r->bytes + at, ' ', r->size - at);
+        const uint8_t *end = memchr(r->bytes + at, '\n', r->size - at),
+                      *blank = memchr(r->bytes + at, ' ', r->size - at);
         if (!end || !blank || blank > end)
             break;
         char number[24] = "";
-        snprintf(number, sizeof number, "%.*s", (int)(end - blank - 1 < 20 ? end - blank - 1 : 20), (const char *)blank + 1);
+        snprintf(number, sizeof number, "%.*s", (int)(end - blank - 1 < 20 ? end - blank - 1 : 20),
+                 (const char *)blank + 1);
         const size_t words = (size_t)strtoull(number, NULL, 10), left = r->size - (size_t)(end + 1 - r->bytes);
         if (words > left / 4)
             break;

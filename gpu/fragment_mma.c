@@ -32,7 +32,8 @@ static void make_load(struct fragment_kernel *k, const struct fragment *f) {
     emit_room(k);
     for (unsigned block = 0; block < 2; ++block)
         for (unsigned lane = 0; lane < 32; ++lane) {
-            uint32_t *in = &k->in[(block * 32 + lane) * k->in_each], *want = &k->want[(block * 32 + lane) * k->out_each];
+            uint32_t *in = &k->in[(block * 32 + lane) * k->in_each],
+                     *want = &k->want[(block * 32 + lane) * k->out_each];
             for (unsigned b = 0; b < 16; ++b)
                 put_byte(in, b, (16 * lane + b) >> 8 * block);
             in[4] = row_address(lane);

@@ -1,5 +1,5 @@
-/* Kernels of wgmma (fragment_kernel.h): for a GPU of sm_90a. The form of instruction and descriptor: PTX ISA 9.7.15.5.1.2,
- * facts/ptx.md 3.2, 3.3. */
+/* Kernels of wgmma (fragment_kernel.h): for a GPU of sm_90a. The form of instruction and descriptor: PTX
+ * ISA 9.7.15.5.1.2, facts/ptx.md 3.2, 3.3. */
 #include "../ref/checked.h"
 #include "fragment.h"
 #include "fragment_emit.h"
@@ -74,8 +74,7 @@ static void spread(const struct fragment *f, cell_value *value, const void *cont
 }
 
 /* Puts an element at a byte of the block's shared memory, which the threads bring `words` words each. */
-static void put_shared(const struct fragment_kernel *k, unsigned block, unsigned words, unsigned at,
-                       uint32_t value) {
+static void put_shared(const struct fragment_kernel *k, unsigned block, unsigned words, unsigned at, uint32_t value) {
     const unsigned word = at / 4;
     uint32_t *in = &k->in[((size_t)block * k->threads + word / words) * k->in_each + 4 + word % words];
     *in |= value << 8 * (at % 4);
@@ -94,7 +93,7 @@ static struct fragment named(const char *format, unsigned k, const char *type) {
 static const struct {
     const char *type, *accumulator, *tail;
     unsigned k;
-} as[] = {{"s8", "s32", "", 32},        {"u8", "s32", "", 32},           {"e4m3", "f32", ", 1, 1", 32},
+} as[] = {{"s8", "s32", "", 32},         {"u8", "s32", "", 32},           {"e4m3", "f32", ", 1, 1", 32},
           {"e5m2", "f32", ", 1, 1", 32}, {"f16", "f32", ", 1, 1, 0", 16}, {"bf16", "f32", ", 1, 1, 0", 16},
           {"tf32", "f32", ", 1, 1", 8}};
 
@@ -116,7 +115,8 @@ static uint32_t hot_value(const void *context, unsigned row, unsigned column) {
 bool emit_wgmma_a(size_t i, struct fragment_kernel *k) {
     if (i >= sizeof as / sizeof *as || !k)
         return i < sizeof as / sizeof *as;
-    const struct fragment a = named("wgmma.m64k%u.%s/A", as[i].k, as[i].type), d = fragment_wgmma_d(8, as[i].accumulator);
+    const struct fragment a = named("wgmma.m64k%u.%s/A", as[i].k, as[i].type),
+                          d = fragment_wgmma_d(8, as[i].accumulator);
     char instruction[64];
     snprintf(instruction, sizeof instruction, "m64n8k%u.%s.%s.%s", as[i].k, as[i].accumulator, as[i].type, as[i].type);
     snprintf(k->name, sizeof k->name, "%.40s/executed", a.name);
@@ -133,8 +133,7 @@ bool emit_wgmma_a(size_t i, struct fragment_kernel *k) {
         spread(&a, hot_value, &h, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
         for (unsigned n = 0; n < 8; ++n)
             for (unsigned kk = 0; kk < as[i].k; ++kk)
-                put_shared(k, block, 1, wgmma_k_major(SWIZZLE_NONE, 128, 256, n, kk * a.bits / 8),
-                           code(n, kk) * h.one);
+                put_shared(k, block, 1, wgmma_k_major(SWIZZLE_NONE, 128, 256, n, kk * a.bits / 8), code(n, kk) * h.one);
         h.one = emit_one(as[i].accumulator);
         h.code = true;
         spread(&d, hot_value, &h, &k->want[(size_t)block * 128 * k->out_each], k->out_each);
@@ -237,8 +236,7 @@ bool emit_wgmma_shared(size_t i, struct fragment_kernel *k) {
         x.byte = block % 2;
         spread(&a, unit, &one, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
         for (unsigned at = 0; at < (x.mn ? 4096 : MEMORY); at += x.mn ? 2 : 1)
-            put_shared(k, block, MEMORY_WORDS, at,
-                       x.mn ? number("f16", at / 2) : at >> 8 * x.byte & 0xff);
+            put_shared(k, block, MEMORY_WORDS, at, x.mn ? number("f16", at / 2) : at >> 8 * x.byte & 0xff);
         for (unsigned thread = 0; thread < 128; ++thread)
             k->in[((size_t)block * 128 + thread) * k->in_each + skip] = 32 * x.step;
         spread(&d, tag_at, &x, &k->want[(size_t)block * 128 * k->out_each], k->out_each);

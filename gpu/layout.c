@@ -10,7 +10,7 @@ enum { WORDS = 80 }; /* room for the name of an element */
 struct proof {
     const struct layout *l;
     struct fragment matrix; /* of ldmatrix and stmatrix */
-    int32_t *owner; /* (plane_bytes) row * row_bytes + byte of the matrix, or -1: padding */
+    int32_t *owner;         /* (plane_bytes) row * row_bytes + byte of the matrix, or -1: padding */
     struct layout_slot *slots;
     size_t slot_count, group; /* slots of a warp and tile */
     unsigned warps, registers;
@@ -50,8 +50,8 @@ static void wanted(const struct proof *p, size_t tile, unsigned lane, unsigned r
     const unsigned part = r / f->registers, bits = f->bits;
     const struct fragment_cell c = f->at(f, lane, r % f->registers, 8 * byte / bits);
     const int64_t down = (int64_t)(tile / p->tiles_across) * p->tile_rows + part / l->tiles_columns * f->rows + c.row,
-                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns +
-                           part % l->tiles_columns * f->columns + c.column;
+                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns + part % l->tiles_columns * f->columns +
+                           c.column;
     const int64_t along = l->mn_major ? down : across;
     *row = l->mn_major ? across : down;
     *at = along * bits / 8 + (bits > 8 ? byte % (bits / 8) : 0);
@@ -94,8 +94,9 @@ static bool prove_places(struct proof *p, struct statement *s, struct error *e) 
                 char why[80] = "two bytes of the matrix at one address";
                 if (!l->place && l->stride < width)
                     snprintf(why, sizeof why, "the stride of %u bytes is less than a row's %u", l->stride, width);
-                statement_refute(s, "row %d byte %d and row %u byte %u of the matrix both lie at byte %lld of the plane: %s",
-                                 other / (int)l->row_bytes, other % (int)l->row_bytes, row, byte, (long long)at, why);
+                statement_refute(
+                    s, "row %d byte %d and row %u byte %u of the matrix both lie at byte %lld of the plane: %s",
+                    other / (int)l->row_bytes, other % (int)l->row_bytes, row, byte, (long long)at, why);
                 return true;
             }
             p->owner[at] = (int32_t)(row * l->row_bytes + byte);
@@ -111,8 +112,8 @@ static bool address_of(const struct proof *p, size_t tile, unsigned warp, unsign
     const bool matrix = l->matrices > 0;
     const unsigned lane = matrix ? 8 * (index % l->matrices) + from : from;
     const int64_t down = (int64_t)(tile / p->tiles_across) * p->tile_rows,
-                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns,
-                  tile_row = l->mn_major ? across : down, tile_byte = (l->mn_major ? down : across) * l->wants.bits / 8;
+                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns, tile_row = l->mn_major ? across : down,
+                  tile_byte = (l->mn_major ? down : across) * l->wants.bits / 8;
     const struct shape_value values[] = {
         {"lane", lane},
         {"g", lane / 4},
@@ -205,7 +206,8 @@ static char *split_rows(const struct proof *p, struct error *e) {
         good = good && q.slots[i].wanted;
     free(q.slots);
     if (good)
-        return must_strdup(l->trans ? "transposed once too often: the layout needs no .trans" : "transposed: the layout needs .trans");
+        return must_strdup(l->trans ? "transposed once too often: the layout needs no .trans"
+                                    : "transposed: the layout needs .trans");
     if (l->matrices > 0 && l->mn_major && l->wants.bits != 16)
         return must_format("no address is right: .trans exchanges 16-bit units, and the elements have %u bits",
                            l->wants.bits);

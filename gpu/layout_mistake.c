@@ -142,8 +142,9 @@ static char *swizzle_mistake(const struct layout *l, const struct layout_slot *s
                            d < 0 ? '-' : '+', (long long)(d < 0 ? -d : d), d < 0 ? '-' : '+',
                            (long long)(d < 0 ? -d : d));
     if (whole)
-        return must_strdup("xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
-                           "wanted");
+        return must_strdup(
+            "xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
+            "wanted");
     return NULL;
 }
 
@@ -162,7 +163,9 @@ static char *shifted(const struct layout *l, const struct layout_slot *slots, si
         return NULL;
     const int64_t distance = first->got - first->want;
     const bool whole_rows = !known && !l->place && distance % l->stride == 0; /* all of them in no row at all */
-    const int64_t rows = known ? known->got_row - known->row : whole_rows ? distance / l->stride : 0,
+    const int64_t rows = known        ? known->got_row - known->row
+                         : whole_rows ? distance / l->stride
+                                      : 0,
                   bytes = known ? known->got_byte - known->byte : 0;
     for (size_t i = 0; i < count; ++i) {
         const struct layout_slot *s = &slots[i];
@@ -170,7 +173,8 @@ static char *shifted(const struct layout *l, const struct layout_slot *slots, si
         if (!wrong(s))
             continue;
         same_address = same_address && s->got - s->want == distance;
-        same_element = same_element && (known || whole_rows) && layout_place(l, s->row + rows, s->byte + bytes, &at, NULL) && at == s->got;
+        same_element = same_element && (known || whole_rows) &&
+                       layout_place(l, s->row + rows, s->byte + bytes, &at, NULL) && at == s->got;
         same_half = same_half && s->byte % 32 == first->byte % 32;
     }
     name_wrong(slots, count, who);
@@ -178,7 +182,9 @@ static char *shifted(const struct layout *l, const struct layout_slot *slots, si
         return must_format("row offset: %s %lld row%s too %s", who, (long long)(rows < 0 ? -rows : rows),
                            rows == 1 || rows == -1 ? "" : "s", rows < 0 ? "low" : "high");
     if (same_element && rows == 0 && same_half && l->unit == 16 &&
-        bytes == (first->byte % 32 == 0 ? 16 : first->byte % 32 == 16 ? -16 : 0))
+        bytes == (first->byte % 32 == 0    ? 16
+                  : first->byte % 32 == 16 ? -16
+                                           : 0))
         return must_format("wrong half: bytes %d..%d of a row for bytes %d..%d", bytes > 0 ? 16 : 0,
                            bytes > 0 ? 31 : 15, bytes > 0 ? 0 : 16, bytes > 0 ? 15 : 31);
     const int64_t d = same_address ? distance : same_element && rows == 0 ? bytes : 0, size = d < 0 ? -d : d;

@@ -29,7 +29,8 @@ Test(prove_command, subjects) {
 }
 
 Test(prove_command, fragments) {
-    expect_result(run_command("prove fragments mma.m16n8k32.s8/A"), 0, "3 proved, 0 refuted\n3 passed, 0 failed, 0 skipped\n");
+    expect_result(run_command("prove fragments mma.m16n8k32.s8/A"), 0,
+                  "3 proved, 0 refuted\n3 passed, 0 failed, 0 skipped\n");
     expect_result(run_command("prove fragments movmatrix stmatrix.x4/"), 0, "4 proved, 0 refuted\n");
     expect_result(run_command("prove fragments --list movmatrix"), 0, "movmatrix/twice          movmatrix.trans twice");
     expect_result(run_command("prove fragments nosuch"), 3, "no statement matches 'nosuch'");
@@ -51,15 +52,16 @@ Test(prove_command, layouts) {
 }
 
 Test(prove_command, json) {
-    expect_result(run_command("prove fragments movmatrix --layout fixtures/layouts/plants/word_offset.yaml --json %s/p.json",
-                              run_folder),
-                  1, "2 proved, 1 refuted");
+    expect_result(
+        run_command("prove fragments movmatrix --layout fixtures/layouts/plants/word_offset.yaml --json %s/p.json",
+                    run_folder),
+        1, "2 proved, 1 refuted");
     char *text = in_folder("p.json");
     cr_expect(strstr(text, "{\"subject\": \"fragments\", \"statements\": [{\"name\": \"layout/word_offset\"") == text &&
-                  strstr(text, "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
-                               "holds row 0 k 4;") &&
-                  strstr(text, "{\"name\": \"movmatrix/twice\"") &&
-                  strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
+                  strstr(text,
+                         "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
+                         "holds row 0 k 4;") &&
+                  strstr(text, "{\"name\": \"movmatrix/twice\"") && strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
               "%s", text);
     free(text);
     expect_result(run_command("prove fragments movmatrix --json %s", run_folder), 2, "cannot write");
@@ -89,8 +91,8 @@ Test(prove_command, runners) {
                   "2 passed, 0 failed, 136 skipped\n");
     expect_result(run_command("prove fragments executed --golden %s/none.zz", run_folder), 2, "cannot be opened");
     put_file("bad.zz", "0123456789abcdef", 16);
-    expect_result(run_command("prove fragments executed --golden %s/bad.zz", run_folder), 2, "not a record of fragments");
+    expect_result(run_command("prove fragments executed --golden %s/bad.zz", run_folder), 2,
+                  "not a record of fragments");
     expect_result(run_command("prove fragments movmatrix --runner cpu"), 2, "--runner cpu: want machine or device");
     expect_result(run_command("prove fragments movmatrix --record x"), 2, "--record needs --runner");
 }
-

@@ -1,5 +1,5 @@
-/* Fragments as tables, copied from the figures of the PTX ISA (9.7.14.5.3 .. .13, .15, 9.7.15.5.1.1, 9.7.15.5.1.2.1): in
- * which thread and element a cell of the tile is. The maps under test go the other way, by formulas. */
+/* Fragments as tables, copied from the figures of the PTX ISA (9.7.14.5.3 .. .13, .15, 9.7.15.5.1.1, 9.7.15.5.1.2.1):
+ * in which thread and element a cell of the tile is. The maps under test go the other way, by formulas. */
 #include "independent.h"
 
 /* The threads of a row of a figure: each has one register's worth of cells. */
