@@ -2,6 +2,7 @@
 #include "../gpu/audit.h"
 #include "../ref/checked.h"
 #include "../reports/audit.h"
+#include "../reports/file.h"
 #include "command.h"
 #include "judging.h"
 #include <getopt.h>
@@ -34,7 +35,8 @@ struct options {
 static int audit(const char *path, const struct options *o) {
     struct error e;
     struct ptx_module *m = ptx_load(path, &e);
-    if (m == NULL) {
+    if (m == NULL || !json_spares(o->json, path, &e) || (o->json != NULL && !file_can_put(o->json, &e))) {
+        ptx_free(m);
         return usage_error("audit", "%s", e.text);
     }
     struct audit_report *reports = must_calloc(m->function_count + 1, sizeof *reports);
@@ -94,6 +96,9 @@ int audit_main(int argc, char **argv) {
             break;
         case JSON:
             o.json = optarg;
+            if (json_option("audit", optarg) >= 0) {
+                return EXIT_INPUT;
+            }
             break;
         case 'h':
             fputs(usage, stdout);

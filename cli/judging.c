@@ -72,6 +72,17 @@ const struct arch *arch_option(const char *command, const char *text) {
     return a;
 }
 
+int json_option(const char *command, const char *file) {
+    if (strcmp(file, "-") == 0) {
+        return usage_error(command, "--json -: want the name of a file; standard output is /dev/stdout");
+    }
+    return file[0] != 0 ? -1 : usage_error(command, "--json: want the name of a file");
+}
+
+bool json_spares(const char *json, const char *input, struct error *e) {
+    return json == NULL || !file_same(json, input) || fail(e, "--json %s is the input %s", json, input);
+}
+
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
     switch (result) {
     case JUDGING_RUNNER:
@@ -81,10 +92,7 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
         return j->runner != NULL ? -1 : usage_error(command, "--runner %s: want machine or device", optarg);
     case JUDGING_JSON:
         j->json = optarg;
-        if (strcmp(j->json, "-") == 0) {
-            return usage_error(command, "--json -: want the name of a file; standard output is /dev/stdout");
-        }
-        return j->json[0] != 0 ? -1 : usage_error(command, "--json: want the name of a file");
+        return json_option(command, optarg);
     case JUDGING_STATS:
         j->stats = true;
         return -1;

@@ -48,6 +48,12 @@ char *judging_again(const struct judging *j, const struct outcome *o);
 /* The architecture that --arch names, or NULL after a message with those that are known. */
 const struct arch *arch_option(const char *command, const char *text);
 
+/* --json's FILE: -1, or the exit code after a message when it is no name of a file. */
+int json_option(const char *command, const char *file);
+
+/* False: the JSON file (NULL: none) is this input, which it would replace. */
+bool json_spares(const char *json, const char *input, struct error *e);
+
 /* Before anything runs: -1, or the exit code after a message, when the JSON file cannot be written, when there is no
  * GPU for --runner device, or when an option does not go with it. j->launch.arch becomes that of the GPU. */
 int judging_check(const char *command, struct judging *j);

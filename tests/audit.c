@@ -131,6 +131,9 @@ Test(audit_command, output_and_exit_codes) {
     expect_result(run_command("audit %s/k.ptx", run_folder), 1,
                   "k.cu:2  add.f32 %f4, %f1, %f5  takes in  mul.f32 %f1, %f2, %f3");
     expect_result(run_command("audit %s/k.ptx", run_folder), 1, "2 places leave bits open");
+    struct result early = run_command("audit %s/k.ptx --json %s/none/x", run_folder, run_folder);
+    cr_expect(strstr(early.text, "instructions") == NULL, "a table before the error:\n%s", early.text);
+    expect_result(early, 2, "cannot write: No such file or directory");
     expect_result(run_command("audit %s/k.ptx --json /dev/stdout", run_folder), 1,
                   "\"open\": 2, \"counts\": {\"fusible\": 1, \"approximate\": 1");
     put_ptx("mul.f32 %f1, %f2, %f3;\nadd.f32 %f4, %f1, %f5;\nadd.f32 %f4, %f1, %f6;\nret;\n");
@@ -145,6 +148,11 @@ Test(audit_command, output_and_exit_codes) {
     expect_result(run_command("audit a b"), 2, "want one PTX file");
     expect_result(run_command("audit a --lines x"), 2, "--lines x");
     expect_result(run_command("audit a --arch sm_91"), 2, "--arch sm_91: unknown architecture; known: sm_75 sm_80");
+    expect_result(run_command("audit a --json -"), 2, "--json -: want the name of a file");
+    put_file("e.ptx", ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ret;}\n",
+             sizeof ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ret;}\n" - 1);
+    expect_result(run_command("audit %s/e.ptx --json %s/e.ptx", run_folder, run_folder), 2, "e.ptx is the input");
+    expect_result(run_command("audit %s/e.ptx", run_folder), 0, "k: 1 instructions");
     expect_result(run_command("audit --help"), 0, "usage: warpproof audit");
     expect_result(run_command("audit fixtures/ptx/mmq_wide_ldb.ptx --json /nonexistent/x"), 2, "/nonexistent/x");
 }

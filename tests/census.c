@@ -97,6 +97,16 @@ Test(census_command, kernels_and_their_closed_forms) {
     cr_expect_eq(files_in_folder(), 1, "one file");
 }
 
+Test(census_command, an_input_is_not_replaced) {
+    static const char *const commands[] = {"run", "census"}, *const files[] = {"difference.yaml", "difference.ptx"};
+    expect_result(run_command("--help; cp docs/examples/difference.* %s", run_folder), 0, "usage");
+    for (int k = 0; k < 4; ++k)
+        expect_result(
+            run_command("%s %s/difference.yaml --json %s/%s", commands[k / 2], run_folder, run_folder, files[k % 2]), 2,
+            "is the input");
+    expect_result(run_command("run %s/difference.yaml", run_folder), 0, "PASS");
+}
+
 Test(census_command, wrong_closed_forms) {
     char ptx[4096], text[8192], path[8192];
     cr_assert(realpath("tests/foreign/double.ptx", ptx), "tests run in the project's folder");
@@ -124,7 +134,7 @@ Test(census_command, usage) {
     expect_result(run_command("census --help"), 0, "usage: warpproof census");
     expect_result(run_command("census"), 2, "want one kernel");
     expect_result(run_command("census a b"), 2, "want one kernel");
-    expect_result(run_command("census nosuch"), 2, "nosuch.yaml");
+    expect_result(run_command("census nosuch"), 2, "nosuch: no kernel and no launch file of that name");
     expect_result(run_command("census mmq_wide_ldb_kd8 --lines -1"), 2, "--lines -1");
     expect_result(run_command("census mmq_wide_ldb_kd8 --set foo=1"), 2, "--set foo");
     expect_result(run_command("census mmq_wide_ldb_kd8 --set id=100"), 2, "100");

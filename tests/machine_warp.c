@@ -140,6 +140,54 @@ Test(machine_warp, missing_lanes) {
     }
 }
 
+/* Lanes at one place, each with the mask of those that have its key: the aggregated atomics of NVIDIA's own guide. In
+ * the second round lanes come there from two branches, one of which waits for members in the other. */
+Test(machine_warp, masks_of_a_key) {
+    static const char body[] =
+        "and.b32 %r30, %r10, 3;\nsetp.lt.u32 %p1, %r10, %r11;\nmatch.any.sync.b32 %r31, %r30, -1;\nbfind.u32 %r32, "
+        "%r31;\n@%p1 bra NEXT;\nadd.u32 %r33, %r33, 1;\nNEXT:\nshfl.sync.idx.b32 %r34|%p2, %r12, %r32, 31, %r31;\n"
+        "redux.sync.add.s32 %r35, %r12, %r31;\nvote.sync.ballot.b32 %r36, %p1, %r31;\nbar.warp.sync %r31;\n"
+        "st.global.v4.u32 [%rd5], {%r31, %r34, %r35, %r36};";
+    for (unsigned round = 0; round < 20; ++round) {
+        uint32_t in[32][16], out[32][16];
+        fill(in, 500 + round);
+        for (int lane = 0; lane < 32 && round % 2 == 0; ++lane)
+            in[lane][1] = 0;
+        struct trace t;
+        struct ptx_module *m = run_words(body, in, out, NULL, 32, &t);
+        for (int lane = 0; lane < 32; ++lane) {
+            uint32_t same = 0, sum = 0, low = 0;
+            int last = 0;
+            for (int i = 0; i < 32; ++i)
+                if ((in[i][0] & 3) == (in[lane][0] & 3)) {
+                    same |= 1u << i;
+                    sum += in[i][2];
+                    low |= (uint32_t)(in[i][0] < in[i][1]) << i;
+                    last = i;
+                }
+            cr_assert(out[lane][0] == same && out[lane][1] == in[last][2] && out[lane][2] == sum && out[lane][3] == low,
+                      "round %u lane %d: %x %x %x %x", round, lane, out[lane][0], out[lane][1], out[lane][2],
+                      out[lane][3]);
+        }
+        cr_assert(t.event_count == 0, "round %u: %zu events", round, t.event_count);
+        trace_free(&t);
+        ptx_free(m);
+    }
+}
+
+/* A lane that names another one which names other members is told: the two do not do it together. */
+Test(machine_warp, masks_that_disagree) {
+    uint32_t in[32][16], out[32][16];
+    fill(in, 7);
+    struct trace t;
+    struct ptx_module *m = run_words("mov.u32 %r30, -1;\nsetp.eq.u32 %p1, %r1, 9;\n@%p1 mov.u32 %r30, 0x200;\n"
+                                     "shfl.sync.idx.b32 %r31, %r10, 3, 31, %r30;\nst.global.u32 [%rd5], %r31;",
+                                     in, out, NULL, 32, &t);
+    cr_assert(t.event_count >= 1 && t.events[0].kind == EVENT_DIVERGENT_ALIGNED, "%zu events", t.event_count);
+    trace_free(&t);
+    ptx_free(m);
+}
+
 /* PTX ISA 9.7.14.5.15: byte b of register j in lane L. Rows lie anywhere, on multiples of 16. */
 Test(machine_warp, ldmatrix) {
     const char *isas[3];

@@ -268,8 +268,14 @@ void run_together(struct warp *w, const struct part *parts, unsigned count) {
         warp_sync(w, parts, count);
 }
 
+/* Lanes of one place may name other members than their neighbours do (the masks of match.any are such): each set that
+ * names the same is an operation of its own. */
 #define ALONE(name, together)                                                                                          \
     void name(struct warp *w, const struct record *r, uint32_t mask) {                                                 \
+        for (uint32_t same; (same = alike_members(w, r, mask)) != mask; mask &= ~same) {                               \
+            const struct part part = {r, same};                                                                        \
+            together(w, &part, 1);                                                                                     \
+        }                                                                                                              \
         const struct part part = {r, mask};                                                                            \
         together(w, &part, 1);                                                                                         \
     }
@@ -294,9 +300,10 @@ void op_macs(struct warp *w, const struct record *r, uint32_t mask) {
 }
 
 /* membar and fence: one interleaving is run, but the watch of races asks what they may order. */
+/* imm: it is of scope .cta. */
 void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
-    (void)r, (void)mask;
-    watch_fence(w);
+    (void)mask;
+    watch_fence(w, r->imm);
 }
 
 /* Prefetches. */
