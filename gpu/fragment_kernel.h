@@ -1,15 +1,16 @@
 /* Small kernels that show which element each register holds, on whatever runs them: the PTX machine, or a real GPU.
  * Each has its inputs and the outputs that the maps of fragment.h say it must give.
  *
- * - ldmatrix: every byte of the rows is tagged with its address (low bytes in block 0, high bytes in block 1), rows in a
- *   scattered order; the registers come out
+ * - ldmatrix: every byte of the rows is tagged with its address (low bytes in block 0, high bytes in block 1), rows in
+ * a scattered order; the registers come out
  * - stmatrix: register bytes are tagged with lane, register, byte; the rows come out
  * - movmatrix: likewise
- * - mma: one element of A (then B, then C) is 1, all others 0, a block each; the other operand has in row (column) j < 7
- *   bit j of k and in the last 1: D says in which row and k the one was
+ * - mma: one element of A (then B, then C) is 1, all others 0, a block each; the other operand has in row (column) j <
+ * 7 bit j of k and in the last 1: D says in which row and k the one was
  * - wgmma A: the same with A in registers
  * - wgmma D: D[row][n] = row in block 0, n in block 1
- * - wgmma shared: A is the unit matrix, so that D[k][n] is what lies in shared memory at (n, k): tags of its address */
+ * - wgmma shared: tags of its address are in shared memory, and the other operand is the unit matrix: D[k][n] is what
+ * lies at (n, k) of B, D[m][k] what lies at (m, k) of A */
 #ifndef GPU_FRAGMENT_KERNEL_H
 #define GPU_FRAGMENT_KERNEL_H
 

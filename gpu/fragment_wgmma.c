@@ -20,31 +20,49 @@ static uint32_t number(const char *type, unsigned v) {
     return strcmp(type, "f16") == 0 ? exact(v, 10, 15) : strcmp(type, "f32") == 0 ? exact(v, 23, 127) : v;
 }
 
-/* The body around one instruction: `words` of each thread's input from %a4 on go to shared memory; the descriptor of B
- * is %x0. skip: the input word that is added to the start address, or 0. */
-static char *body_of(const char *instruction, const char *tail, unsigned words, unsigned skip, uint64_t descriptor,
-                     unsigned d_count) {
+struct body {
+    const char *instruction, *tail;
+    unsigned words;   /* of each thread's input, from %a4 on, that go to shared memory */
+    unsigned d_count; /* registers of D */
+    uint64_t a, b;    /* descriptors without a start address; a = NO_DESCRIPTOR: A is %a0..%a3 */
+    unsigned b_at;    /* where B begins in shared memory; A at 0 */
+    unsigned skip;    /* the input word that is added to the start address of the operand under test, or 0 */
+};
+enum { NO_DESCRIPTOR = 0 };
+
+/* %xN = the descriptor of an operand that begins at `from`, plus the input word `skip` (0: none). */
+static void put_descriptor(FILE *out, unsigned n, unsigned from, unsigned skip, uint64_t descriptor) {
+    fprintf(out, "add.u32 %%r4, %%s, %u;\n", from);
+    if (skip > 0)
+        fprintf(out, "add.u32 %%r4, %%r4, %%a%u;\n", skip);
+    fprintf(out,
+            "cvt.u64.u32 %%x%u, %%r4;\nand.b64 %%x%u, %%x%u, 0x3ffff;\nshr.u64 %%x%u, %%x%u, 4;\n"
+            "or.b64 %%x%u, %%x%u, 0x%llx;\n",
+            n, n, n, n, n, n, n, (unsigned long long)descriptor);
+}
+
+static char *body_of(const struct body *x) {
     char *text = NULL, va[32], vd[1200];
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return must_strdup("");
     emit_vector(va, sizeof va, 'a', 0, 4);
-    emit_vector(vd, sizeof vd, 'd', 0, d_count);
-    fprintf(out, "mad.lo.u32 %%r3, %%t, %u, %%s;\n", 4 * words);
-    for (unsigned i = 0; i < words; ++i)
+    emit_vector(vd, sizeof vd, 'd', 0, x->d_count);
+    fprintf(out, "mad.lo.u32 %%r3, %%t, %u, %%s;\n", 4 * x->words);
+    for (unsigned i = 0; i < x->words; ++i)
         fprintf(out, "st.shared.b32 [%%r3+%u], %%a%u;\n", 4 * i, 4 + i);
-    for (unsigned i = 0; i < d_count; ++i)
+    for (unsigned i = 0; i < x->d_count; ++i)
         fprintf(out, "mov.b32 %%d%u, 0;\n", i);
-    fprintf(out, "fence.proxy.async;\nbar.sync 0;\nmov.b32 %%r4, %%s;\n");
-    if (skip > 0)
-        fprintf(out, "add.u32 %%r4, %%r4, %%a%u;\n", skip);
+    fprintf(out, "fence.proxy.async;\nbar.sync 0;\n");
+    put_descriptor(out, 0, x->b_at, x->a == NO_DESCRIPTOR ? x->skip : 0, x->b);
+    if (x->a != NO_DESCRIPTOR)
+        put_descriptor(out, 1, 0, x->skip, x->a);
     fprintf(out,
-            "cvt.u64.u32 %%x0, %%r4;\nand.b64 %%x0, %%x0, 0x3ffff;\nshr.u64 %%x0, %%x0, 4;\n"
-            "or.b64 %%x0, %%x0, 0x%llx;\nsetp.ne.u32 %%p0, %%t, %%t;\nwgmma.fence.sync.aligned;\n"
+            "setp.ne.u32 %%p0, %%t, %%t;\nwgmma.fence.sync.aligned;\n"
             "wgmma.mma_async.sync.aligned.%s %s, %s, %%x0, %%p0%s;\nwgmma.commit_group.sync.aligned;\n"
             "wgmma.wait_group.sync.aligned 0;\n",
-            (unsigned long long)descriptor, instruction, vd, va, tail);
+            x->instruction, vd, x->a == NO_DESCRIPTOR ? va : "%x1", x->tail);
     fclose(out);
     return text;
 }
@@ -124,7 +142,12 @@ bool emit_wgmma_a(size_t i, struct fragment_kernel *k) {
     k->in_each = 5;
     k->out_each = d.registers;
     k->blocks = 128 * 4 * fragment_elements(&a);
-    finish(k, 512, body_of(instruction, as[i].tail, 1, 0, descriptor_of(SWIZZLE_NONE, 128, 256), d.registers));
+    finish(k, 512,
+           body_of(&(struct body){.instruction = instruction,
+                                  .tail = as[i].tail,
+                                  .words = 1,
+                                  .d_count = d.registers,
+                                  .b = descriptor_of(SWIZZLE_NONE, 128, 256)}));
     for (unsigned block = 0; block < k->blocks; ++block) {
         const unsigned elements = fragment_elements(&a), lane = block / elements / 4, r = block / elements % 4,
                        e = block % elements;
@@ -176,8 +199,11 @@ bool emit_wgmma_d(size_t i, struct fragment_kernel *k) {
             k->out_each = d.registers;
             k->blocks = 2;
             finish(k, MEMORY,
-                   body_of(instruction, which == 2 ? "" : ", 1, 1, 0", MEMORY_WORDS, 0,
-                           descriptor_of(SWIZZLE_NONE, 128, 256), d.registers));
+                   body_of(&(struct body){.instruction = instruction,
+                                          .tail = which == 2 ? "" : ", 1, 1, 0",
+                                          .words = MEMORY_WORDS,
+                                          .d_count = d.registers,
+                                          .b = descriptor_of(SWIZZLE_NONE, 128, 256)}));
             for (unsigned block = 0; block < 2; ++block) {
                 const struct numbered in = {block, type}, out = {block, accumulator};
                 spread(&a, first_column, &in, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
@@ -193,50 +219,75 @@ bool emit_wgmma_d(size_t i, struct fragment_kernel *k) {
 
 /* ---- operands in shared memory ---- */
 
+/* The other operand is the unit matrix, so that D shows the one under test, element by element. */
 static uint32_t unit(const void *context, unsigned row, unsigned column) {
     return row == column ? *(const uint32_t *)context : 0;
 }
 
 struct tagged {
-    bool mn;
+    bool a, mn; /* A is tagged, else B; MN-major 16-bit elements, else K-major bytes */
     enum swizzle_mode mode;
     unsigned lbo, sbo, step, byte; /* byte of the address that is the tag */
     unsigned depth;
 };
 static uint32_t tag_at(const void *context, unsigned row, unsigned column) {
     const struct tagged *x = context;
-    if (row >= x->depth)
+    const unsigned mn = x->a ? row : column, k = x->a ? column : row;
+    if (k >= x->depth)
         return 0;
     if (x->mn)
-        return number("f32", wgmma_mn_major(x->mode, x->lbo, x->sbo, column, row) / 2);
-    return wgmma_k_major(x->mode, x->lbo, x->sbo, column, 32 * x->step + row) >> 8 * x->byte & 0xff;
+        return number("f32", wgmma_mn_major(x->mode, x->lbo, x->sbo, mn, k) / 2);
+    return wgmma_k_major(x->mode, x->lbo, x->sbo, mn, 32 * x->step + k) >> 8 * x->byte & 0xff;
+}
+
+/* Shared memory of one block: tags of every address, and the unit matrix of B behind them where A is tagged. */
+static void put_tags(const struct fragment_kernel *k, unsigned block, const struct tagged *x, unsigned words) {
+    const uint32_t one = emit_one(x->mn ? "f16" : "u8");
+    for (unsigned at = 0; at < (x->mn ? 4096 : MEMORY); at += x->mn ? 2 : 1)
+        put_shared(k, block, words, at, x->mn ? number("f16", at / 2) : at >> 8 * x->byte & 0xff);
+    for (unsigned n = 0; n < x->depth && x->a; ++n)
+        put_shared(k, block, words, MEMORY + wgmma_k_major(SWIZZLE_NONE, 128, 256, n, x->mn ? 2 * n : n), one);
 }
 
 bool emit_wgmma_shared(size_t i, struct fragment_kernel *k) {
-    if (i >= 2 * SWIZZLE_MODES || !k)
-        return i < 2 * SWIZZLE_MODES;
-    struct tagged x = {.mn = i >= SWIZZLE_MODES, .mode = i % SWIZZLE_MODES, .depth = i < SWIZZLE_MODES ? 32 : 16};
-    const unsigned width = swizzle_width(x.mode), n = x.mn ? 128 : 64, skip = 4 + MEMORY_WORDS;
+    enum { OF_B = 2 * SWIZZLE_MODES, KERNELS = 2 * OF_B, ROOM = MEMORY + 1024, ROOM_WORDS = ROOM / 4 / 128 };
+    if (i >= KERNELS || !k)
+        return i < KERNELS;
+    struct tagged x = {.a = i >= OF_B, .mn = i % OF_B >= SWIZZLE_MODES, .mode = i % SWIZZLE_MODES};
+    const unsigned width = swizzle_width(x.mode), words = x.a ? ROOM_WORDS : MEMORY_WORDS, skip = 4 + words;
+    x.depth = x.mn ? 16 : 32;
+    x.lbo = x.mode == SWIZZLE_NONE || !x.mn ? 128 : 16 * width;
+    x.sbo = x.mode == SWIZZLE_NONE ? 256 : 8 * width;
+    const unsigned n = x.a ? x.depth : x.mn ? 128 : 64;
     const uint32_t one = emit_one(x.mn ? "f16" : "u8");
     const struct fragment a = named("wgmma.m64k%u.%s/A", x.depth, x.mn ? "f16" : "u8"),
                           d = fragment_wgmma_d(n, x.mn ? "f32" : "s32");
-    x.lbo = x.mode == SWIZZLE_NONE || !x.mn ? 128 : 16 * width;
-    x.sbo = x.mode == SWIZZLE_NONE ? 256 : 8 * width;
-    snprintf(k->name, sizeof k->name, "wgmma.shared.%s.%s/executed", x.mn ? "mn_major" : "k_major",
-             swizzle_names[x.mode]);
+    const uint64_t tagged = descriptor_of(x.mode, x.lbo, x.sbo), plain = descriptor_of(SWIZZLE_NONE, 128, 256);
+    char instruction[64];
+    snprintf(instruction, sizeof instruction, x.mn ? "m64n%uk16.f32.f16.f16" : "m64n%uk32.s32.u8.u8", n);
+    snprintf(k->name, sizeof k->name, "wgmma.shared.%s.%s/%s", x.mn ? "mn_major" : "k_major", swizzle_names[x.mode],
+             x.a ? "executed_A" : "executed_B");
     k->what = "the tags";
     k->in_each = skip + 1;
     k->out_each = d.registers;
     k->blocks = x.mn ? 1 : 2 * (width < 32 ? 1 : width / 32);
-    finish(k, MEMORY,
-           body_of(x.mn ? "m64n128k16.f32.f16.f16" : "m64n64k32.s32.u8.u8", x.mn ? ", 1, 1, 1" : "", MEMORY_WORDS, skip,
-                   descriptor_of(x.mode, x.lbo, x.sbo), d.registers));
+    finish(k, x.a ? ROOM : MEMORY,
+           body_of(&(struct body){.instruction = instruction,
+                                  .tail = !x.mn ? ""
+                                          : x.a ? ", 1, 1, 1, 0"
+                                                : ", 1, 1, 1",
+                                  .words = words,
+                                  .d_count = d.registers,
+                                  .a = x.a ? tagged : NO_DESCRIPTOR,
+                                  .b = x.a ? plain : tagged,
+                                  .b_at = x.a ? MEMORY : 0,
+                                  .skip = skip}));
     for (unsigned block = 0; block < k->blocks; ++block) {
         x.step = block / 2;
         x.byte = block % 2;
-        spread(&a, unit, &one, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
-        for (unsigned at = 0; at < (x.mn ? 4096 : MEMORY); at += x.mn ? 2 : 1)
-            put_shared(k, block, MEMORY_WORDS, at, x.mn ? number("f16", at / 2) : at >> 8 * x.byte & 0xff);
+        if (!x.a)
+            spread(&a, unit, &one, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
+        put_tags(k, block, &x, words);
         for (unsigned thread = 0; thread < 128; ++thread)
             k->in[((size_t)block * 128 + thread) * k->in_each + skip] = 32 * x.step;
         spread(&d, tag_at, &x, &k->want[(size_t)block * 128 * k->out_each], k->out_each);

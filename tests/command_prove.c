@@ -88,7 +88,7 @@ Test(prove_command, runners) {
     expect_result(run_command("prove fragments matrix.x2/executed --runner machine --record %s/r.zz", run_folder), 0,
                   "2 proved, 0 refuted\n2 passed, 0 failed, 0 skipped\n");
     expect_result(run_command("prove fragments executed --golden %s/r.zz", run_folder), 0,
-                  "2 passed, 0 failed, 136 skipped\n");
+                  "2 passed, 0 failed, 144 skipped\n");
     expect_result(run_command("prove fragments executed --golden %s/none.zz", run_folder), 2, "cannot be opened");
     put_file("bad.zz", "0123456789abcdef", 16);
     expect_result(run_command("prove fragments executed --golden %s/bad.zz", run_folder), 2,

@@ -1,5 +1,5 @@
-/* Layout files: the examples are proved, every plant is refuted in exactly these words, and what is no layout is an error
- * with its place. */
+/* Layout files: the examples are proved, every plant is refuted in exactly these words, and what is no layout is an
+ * error with its place. */
 #include "../gpu/layout.h"
 #include "../ref/checked.h"
 #include "command_run.h"
@@ -49,25 +49,44 @@ Test(prove_layouts, plants) {
     static const struct {
         const char *name, *want;
     } rows[] = {
-        {"halves_exchanged", "lane 0, register 0, byte 0 holds row 0 k 16; mma wants row 0 k 0: matrices 0 and 2, 1 and 3 exchanged"},
-        {"matrices_1_2", "lane 0, register 1, byte 0 holds row 0 k 16; mma wants row 8 k 0: matrices 1 and 2 exchanged"},
-        {"matrices_exchanged", "lane 0, register 0, byte 0 holds row 8 k 0; mma wants row 0 k 0: matrices 0 and 1, 2 and 3 exchanged"},
-        {"misaligned", "lane 1 gives the address 40, no multiple of 16: misaligned 16-byte row; the stride of 40 bytes is no multiple of 16"},
-        {"not_injective", "row 0 byte 16 and row 1 byte 0 of the matrix both lie at byte 16 of the plane: the stride of 16 bytes is less than a row's 32"},
+        {"halves_exchanged",
+         "lane 0, register 0, byte 0 holds row 0 k 16; mma wants row 0 k 0: matrices 0 and 2, 1 and 3 exchanged"},
+        {"matrices_1_2",
+         "lane 0, register 1, byte 0 holds row 0 k 16; mma wants row 8 k 0: matrices 1 and 2 exchanged"},
+        {"matrices_exchanged",
+         "lane 0, register 0, byte 0 holds row 8 k 0; mma wants row 0 k 0: matrices 0 and 1, 2 and 3 exchanged"},
+        {"misaligned", "lane 1 gives the address 40, no multiple of 16: misaligned 16-byte row; the stride of 40 bytes "
+                       "is no multiple of 16"},
+        {"not_injective", "row 0 byte 16 and row 1 byte 0 of the matrix both lie at byte 16 of the plane: the stride "
+                          "of 16 bytes is less than a row's 32"},
         {"out_of_plane", "row 43 byte 0 of the matrix lies at byte 2064 of a plane of 2048 bytes: out of the plane"},
-        {"past_the_plane", "lane 0, register 0, byte 0 holds byte 3072 of a plane of 3072 bytes; mma wants row 48 k 0: out of the plane; row offset: 32 of 128 addresses are 16 rows too high"},
-        {"row_offset", "lane 0, register 0, byte 0 holds row 1 k 0; mma wants row 0 k 0: row offset: every address is 1 row too high"},
-        {"store_exchanged", "lane 0, register 0, byte 0 is mma's row 0 col 0 byte 0 and goes to the place of row 8 col 0 byte 0: matrices 0 and 1 exchanged"},
-        {"trans_missing", "lane 0, register 0, byte 2 holds n 1 k 0 byte 0; mma wants n 0 k 1 byte 0: transposed: the layout needs .trans"},
-        {"trans_of_bytes", "lane 0, register 0, byte 1 holds n 1 k 0; mma wants n 0 k 1: no address is right: .trans exchanges 16-bit units, and the elements have 8 bits"},
-        {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address is 1 word (4 bytes) too high"},
-        {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a row for bytes 16..31"},
-        {"wrong_half_of_k", "lane 0, register 0, byte 0 holds n 0 k 16; mma wants n 0 k 0: wrong half: bytes 16..31 of a row for bytes 0..15"},
-        {"wrong_slot_stride", "lane 0, register 0, byte 0 holds padding, byte 32 of the plane; mma wants n 0 k 32: wrong slot stride: the addresses step 32 bytes a slot, the slots lie 48 apart"},
-        {"wrong_stride", "lane 0, register 1, byte 0 holds row 5 k 16; mma wants row 8 k 0: wrong stride: the addresses step 32 bytes a row, the rows lie 48 apart"},
-        {"xor_missing", "lane 4, register 0, byte 0 holds row 1 k 8 byte 0; mma wants row 1 k 0 byte 0: the address has no xor, the layout has one"},
-        {"xor_of_plane", "lane 0, register 0, byte 0 holds row 0 k 16 byte 0; mma wants row 0 k 0 byte 0: the xor takes bits of the address in the plane, not in shared memory, where the plane begins at 1280"},
-        {"xor_then_add", "lane 4, register 2, byte 0 holds row 1 k 24 byte 0; mma wants row 1 k 8 byte 0: xor before the addition: swizzle(a) + 16 where swizzle(a + 16) is wanted"},
+        {"past_the_plane", "lane 0, register 0, byte 0 holds byte 3072 of a plane of 3072 bytes; mma wants row 48 k 0: "
+                           "out of the plane; row offset: 32 of 128 addresses are 16 rows too high"},
+        {"row_offset", "lane 0, register 0, byte 0 holds row 1 k 0; mma wants row 0 k 0: row offset: every address is "
+                       "1 row too high"},
+        {"store_exchanged", "lane 0, register 0, byte 0 is mma's row 0 col 0 byte 0 and goes to the place of row 8 col "
+                            "0 byte 0: matrices 0 and 1 exchanged"},
+        {"trans_missing", "lane 0, register 0, byte 2 holds n 1 k 0 byte 0; mma wants n 0 k 1 byte 0: transposed: the "
+                          "layout needs .trans"},
+        {"trans_of_bytes", "lane 0, register 0, byte 1 holds n 1 k 0; mma wants n 0 k 1: no address is right: .trans "
+                           "exchanges 16-bit units, and the elements have 8 bits"},
+        {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address "
+                        "is 1 word (4 bytes) too high"},
+        {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
+                       "row for bytes 16..31"},
+        {"wrong_half_of_k", "lane 0, register 0, byte 0 holds n 0 k 16; mma wants n 0 k 0: wrong half: bytes 16..31 of "
+                            "a row for bytes 0..15"},
+        {"wrong_slot_stride", "lane 0, register 0, byte 0 holds padding, byte 32 of the plane; mma wants n 0 k 32: "
+                              "wrong slot stride: the addresses step 32 bytes a slot, the slots lie 48 apart"},
+        {"wrong_stride", "lane 0, register 1, byte 0 holds row 5 k 16; mma wants row 8 k 0: wrong stride: the "
+                         "addresses step 32 bytes a row, the rows lie 48 apart"},
+        {"xor_missing", "lane 4, register 0, byte 0 holds row 1 k 8 byte 0; mma wants row 1 k 0 byte 0: the address "
+                        "has no xor, the layout has one"},
+        {"xor_of_plane",
+         "lane 0, register 0, byte 0 holds row 0 k 16 byte 0; mma wants row 0 k 0 byte 0: the xor takes bits of the "
+         "address in the plane, not in shared memory, where the plane begins at 1280"},
+        {"xor_then_add", "lane 4, register 2, byte 0 holds row 1 k 24 byte 0; mma wants row 1 k 8 byte 0: xor before "
+                         "the addition: swizzle(a) + 16 where swizzle(a + 16) is wanted"},
     };
     cr_expect_eq(files("fixtures/layouts/plants/*.yaml"), sizeof rows / sizeof *rows, "a plant without its words");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -130,7 +149,8 @@ Test(prove_layout_text, errors) {
         {3, "memory: {stride: 48, slot: {bytes: 16}}", "x.yaml:3:28: memory.slot needs the key 'stride'"},
         {3, "memory: {stride: 48, swizzle: 16B}", "x.yaml:3:31: memory.swizzle cannot be '16B'"},
         {3, "memory: {stride: 48, swizzle: {bits: [4], by: row, from: 0}}", "must be [first, last]"},
-        {3, "memory: {stride: 48, swizzle: {bits: [4, 3], by: row, from: 0}}", "x.yaml:3:42: memory.swizzle.bits: 3 is not in 4 .. 17"},
+        {3, "memory: {stride: 48, swizzle: {bits: [4, 3], by: row, from: 0}}",
+         "x.yaml:3:42: memory.swizzle.bits: 3 is not in 4 .. 17"},
         {3, "memory: {stride: 48, swizzle: {bits: [4, 40], by: row, from: 0}}", "40 is not in 4 .. 17"},
         {3, "memory: {stride: 48, swizzle: {bits: [4, 6], by: col, from: 0}}", "memory.swizzle.by cannot be 'col'"},
         {3, "memory: {stride: 48, swizzle: {bits: [4, 6], by: row}}", "memory.swizzle needs the key 'from'"},
@@ -190,18 +210,29 @@ Test(prove_layout_text, mistakes) {
         const char *text, *want;
     } rows[] = {
         {6, "address: lane % 16 * 48", "wrong half: bytes 0..15 of a row for bytes 16..31"},
-        {6, "address: lane % 16 * 48 + lane / 16 * 16 - 48", "holds byte -48 of a plane of 768 bytes; mma wants row 0 k 0: out of the plane; row offset: every address is 1 row too low"},
-        {6, "address: lane % 16 * 48 + lane / 16 * 16 + 8", "misaligned 16-byte row; word offset: every address is 2 words (8 bytes) too high"},
-        {6, "address: lane % 16 * 48 + lane / 16 * 16 + 3", "misaligned 16-byte row; byte offset: every address is 3 bytes too high"},
-        {6, "address: (lane % 16) * 48 + lane / 16 * 16 + (lane == 5) * 48", "row offset: the address of lane 5 is 1 row too high"},
-        {6, "address: (lane % 8 + (lane / 8 + 1) % 4 % 2 * 8) * 48 + (lane / 8 + 1) % 4 / 2 * 16", "matrices in the order 1 2 3 0"},
+        {6, "address: lane % 16 * 48 + lane / 16 * 16 - 48",
+         "holds byte -48 of a plane of 768 bytes; mma wants row 0 k 0: out of the plane; row offset: every address is "
+         "1 row too low"},
+        {6, "address: lane % 16 * 48 + lane / 16 * 16 + 8",
+         "misaligned 16-byte row; word offset: every address is 2 words (8 bytes) too high"},
+        {6, "address: lane % 16 * 48 + lane / 16 * 16 + 3",
+         "misaligned 16-byte row; byte offset: every address is 3 bytes too high"},
+        {6, "address: (lane % 16) * 48 + lane / 16 * 16 + (lane == 5) * 48",
+         "row offset: the address of lane 5 is 1 row too high"},
+        {6, "address: (lane % 8 + (lane / 8 + 1) % 4 % 2 * 8) * 48 + (lane / 8 + 1) % 4 / 2 * 16",
+         "matrices in the order 1 2 3 0"},
         {6, "address: lane % 8 * 48 + lane / 16 * 16", "matrix 1 is matrix 0 again"},
-        {6, "address: xor(lane, 9) % 16 * 48 + lane / 16 * 16 + lane % 3 * 48", "lane 0's address is 432, 0 would be right"},
-        {6, "address: lane % 16 * 48 + lane / 16 * 32", "word offset: the addresses of lanes 16..31 are 4 words (16 bytes) too high"},
+        {6, "address: xor(lane, 9) % 16 * 48 + lane / 16 * 16 + lane % 3 * 48",
+         "lane 0's address is 432, 0 would be right"},
+        {6, "address: lane % 16 * 48 + lane / 16 * 32",
+         "word offset: the addresses of lanes 16..31 are 4 words (16 bytes) too high"},
         {5, "load: ldmatrix.x4.trans", "transposed once too often: the layout needs no .trans"},
-        {3, "memory: {at: byte * 16 + row}", "no address is right: the 16 bytes that one address stands for do not lie together"},
-        {3, "memory: {at: row * 32 + byte / 2}", "both lie at byte 0 of the plane: two bytes of the matrix at one address"},
-        {3, "memory: {at: row * 48 + byte - 1}", "row 0 byte 0 of the matrix lies at byte -1 of a plane of 768 bytes: out of the plane"},
+        {3, "memory: {at: byte * 16 + row}",
+         "no address is right: the 16 bytes that one address stands for do not lie together"},
+        {3, "memory: {at: row * 32 + byte / 2}",
+         "both lie at byte 0 of the plane: two bytes of the matrix at one address"},
+        {3, "memory: {at: row * 48 + byte - 1}",
+         "row 0 byte 0 of the matrix lies at byte -1 of a plane of 768 bytes: out of the plane"},
         {3, "memory: {stride: 40}", "wrong stride: the addresses step 48 bytes a row, the rows lie 40 apart"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

@@ -34,7 +34,8 @@ static void expect_well_formed(const char *name, const char *text, size_t size) 
         const bool close = s[1] == '/', empty = end[-1] == '/';
         const size_t n = strcspn(s + 1 + close, " />");
         if (close) {
-            cr_assert(depth > 0 && lengths[depth - 1] == n && !strncmp(open[depth - 1], s + 2, n), "%s: %.20s", name, s);
+            cr_assert(depth > 0 && lengths[depth - 1] == n && !strncmp(open[depth - 1], s + 2, n), "%s: %.20s", name,
+                      s);
             --depth;
         } else if (!empty) {
             cr_assert(depth < 16, "%s: too deep", name);
