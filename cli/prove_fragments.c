@@ -64,7 +64,7 @@ static bool prove_layouts(const struct options *o, struct statement_list *list, 
 
 /* ---- kernels ---- */
 
-/* Where the outputs come from, in words; and the architecture. */
+/* Where the outputs come from, in words; and the architecture of a GPU, else 0. */
 static bool place_of(const struct runner *runner, char place[160], int *sm, struct error *e) {
     struct device_identity id;
     snprintf(place, 160, "the PTX machine");
@@ -106,7 +106,8 @@ static bool execute(const struct options *o, struct statement_list *list, size_t
     for (size_t i = 0, n = fragment_kernel_count(); i < n && good; ++i) {
         struct fragment_kernel k;
         fragment_kernel_make(i, &k);
-        const bool selected = statement_selected(k.name, o->patterns, o->pattern_count), runs = k.machine || sm == 90;
+        const bool selected = statement_selected(k.name, o->patterns, o->pattern_count),
+                   runs = k.sm_90a ? sm == 90 : sm == 0 || sm >= (int)k.sm;
         *skipped += selected && !runs;
         if (selected && runs) {
             uint32_t *out = must_calloc(fragment_kernel_words(&k), sizeof *out);

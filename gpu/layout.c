@@ -248,6 +248,19 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     free(why);
 }
 
+/* Elements of less than a byte: those of a register byte are neighbours along k, the lower in the low bits, as in
+ * memory. */
+static bool is_memory_byte(const struct fragment *f, unsigned lane, unsigned r, unsigned byte) {
+    const unsigned each = 8 / f->bits, first = each * byte;
+    const struct fragment_cell c = f->at(f, lane, r, first);
+    bool same = c.column % each == 0;
+    for (unsigned i = 1; i < each; ++i) {
+        const struct fragment_cell next = f->at(f, lane, r, first + i);
+        same = same && next.row == c.row && next.column == c.column + i;
+    }
+    return same;
+}
+
 /* Compares byte by byte, tile by tile, in the order lane, register, byte. */
 static bool prove_bytes(const struct proof *p, struct statement *s, struct error *e) {
     const struct layout *l = p->l;
@@ -261,6 +274,11 @@ static bool prove_bytes(const struct proof *p, struct statement *s, struct error
             const int64_t at = slot->got + offset;
             wanted(p, tile, lane, r, i % 4, &row, &byte);
             ++s->domain;
+            if (l->wants.bits < 8 && !is_memory_byte(&l->wants, lane, r % l->wants.registers, i % 4)) {
+                statement_refute(s, "lane %u, register %u, byte %u: its elements are no byte of a row of k", lane, r,
+                                 i % 4);
+                return true;
+            }
             if (at < 0 || at >= l->plane_bytes || p->owner[at] != row * l->row_bytes + byte) {
                 refute_byte(p, slot, lane, r, i % 4, at, row, byte, s, e);
                 return true;
