@@ -6,13 +6,12 @@
 #include "../ref/checked.h"
 #include "../reports/file.h"
 #include "../reports/statement.h"
-#include "../reports/svg.h"
 #include "command.h"
-#include <errno.h>
+#include "judging.h"
+#include "prove_pictures.h"
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char name[] = "prove fragments";
 static const char usage[] =
@@ -26,7 +25,7 @@ static const char usage[] =
     "\n"
     "  --layout FILE      a layout of your own (docs/prove.md); may be repeated; then only patterns select others\n"
     "  --list             names and texts of the statements; nothing is proved\n"
-    "  --svg FILE|FOLDER  a picture of each selected operand: a FILE.svg takes one\n"
+    "  --svg FILE|FOLDER  a picture of each layout and each selected operand: a FILE.svg takes one\n"
     "  --runner NAME      also runs a small kernel of each operand, on the PTX machine or on the first GPU here, and\n"
     "                     holds its output to the map\n"
     "  --record FILE      keep those outputs\n"
@@ -152,56 +151,6 @@ static bool compare(const struct options *o, struct statement_list *list, size_t
     return true;
 }
 
-/* ---- pictures ---- */
-
-static bool put_picture(const char *path, const struct fragment *f, struct error *e) {
-    size_t size = 0;
-    char *text = svg_lane_map(f, &size);
-    const bool good = text != NULL ? file_put(path, text, size, e) : fail(e, "%s: no memory for the picture", path);
-    free(text);
-    return good;
-}
-
-static char *picture_path(const char *folder, const struct fragment *f) {
-    char *path = must_format("%s/%s.svg", folder, f->name);
-    for (char *s = path + strlen(folder) + 1; *s != 0; ++s) {
-        *s = *s == '/' ? '-' : *s;
-    }
-    return path;
-}
-
-/* A pattern selects the picture of an operand by its name or by that of its first statement. */
-static bool is_drawn(const struct options *o, const struct fragment *f) {
-    char *statement = must_format("%s/bijection", f->name);
-    const bool drawn = statement_selected(statement, o->patterns, o->pattern_count) ||
-                       statement_selected(f->name, o->patterns, o->pattern_count);
-    free(statement);
-    return drawn;
-}
-
-static bool draw(const struct options *o, struct error *e) {
-    const size_t n = strlen(o->svg);
-    const bool one = n > 4 && strcmp(o->svg + n - 4, ".svg") == 0;
-    size_t count, selected = 0;
-    struct fragment *all = fragment_list(&count);
-    for (size_t i = 0; i < count; ++i) {
-        selected += is_drawn(o, &all[i]);
-    }
-    bool good = selected == 0 ? fail(e, "--svg %s: no operand is selected", o->svg)
-                : one ? selected == 1 || fail(e, "--svg %s: more than one operand is selected; name a folder", o->svg)
-                : mkdir(o->svg, 0777) == 0 ? true
-                                           : errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
-    for (size_t i = 0; i < count && good; ++i) {
-        if (is_drawn(o, &all[i])) {
-            char *path = one ? must_strdup(o->svg) : picture_path(o->svg, &all[i]);
-            good = put_picture(path, &all[i], e);
-            free(path);
-        }
-    }
-    free(all);
-    return good;
-}
-
 static int report(const struct options *o, struct statement_list *list, size_t skipped) {
     struct error e;
     if (list->count == 0) {
@@ -214,7 +163,9 @@ static int report(const struct options *o, struct statement_list *list, size_t s
         return EXIT_PASSED;
     }
     statement_table(stdout, list);
-    if ((o->svg != NULL && !draw(o, &e)) || (o->json != NULL && !statement_json(o->json, "fragments", list, &e))) {
+    if ((o->svg != NULL &&
+         !prove_pictures(&(struct pictures){o->svg, o->layouts, o->layout_count, o->patterns, o->pattern_count}, &e)) ||
+        (o->json != NULL && !statement_json(o->json, "fragments", list, &e))) {
         flush_output();
         return usage_error(name, "%s", e.text);
     }
