@@ -173,12 +173,25 @@ static int report(const struct options *o, struct statement_list *list, size_t s
     return statements_refuted(list) > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
 }
 
+/* An output can be written, and replaces no input. */
+static bool is_output(const struct options *o, const char *option, const char *file, struct error *e) {
+    bool good = file == NULL || file_can_put(file, e);
+    for (size_t i = 0; i < o->layout_count && file != NULL && good; ++i) {
+        good = !file_same(file, o->layouts[i]) || fail(e, "%s %s is the input %s", option, file, o->layouts[i]);
+    }
+    if (file != NULL && good && o->golden != NULL && file_same(file, o->golden)) {
+        good = fail(e, "%s %s is the input %s", option, file, o->golden);
+    }
+    return good;
+}
+
 static int prove(const struct options *o) {
     struct statement_list list = {NULL, 0};
     struct error e;
     size_t skipped = 0;
     int code;
-    bool good = prove_layouts(o, &list, &e);
+    bool good = is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) &&
+                prove_layouts(o, &list, &e);
     if (good && (o->layout_count == 0 || o->pattern_count > 0)) {
         fragment_prove(o->patterns, o->pattern_count, o->list, &list);
     }
@@ -220,6 +233,7 @@ int prove_fragments_main(int argc, char **argv) {
             break;
         case JSON:
             o.json = optarg;
+            code = json_option(name, optarg) >= 0 ? EXIT_INPUT : -1;
             break;
         case RUNNER:
             o.runner = strcmp(optarg, runner_machine.name) == 0  ? &runner_machine

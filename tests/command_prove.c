@@ -102,6 +102,22 @@ Test(prove_command, pictures) {
     free(in_folder("maps/layout-..-x-y.svg"));
 }
 
+Test(prove_command, outputs) {
+    put_file("l.yaml", "layout: x\n", 10);
+    put_file("g.zz", "x", 1);
+    expect_result(run_command("prove fragments --layout %s/l.yaml --json %s/l.yaml", run_folder, run_folder), 2,
+                  "l.yaml is the input");
+    expect_result(run_command("prove fragments --golden %s/g.zz --json %s/g.zz", run_folder, run_folder), 2,
+                  "g.zz is the input");
+    expect_result(run_command("prove fragments ldmatrix --golden %s/g.zz --runner machine --record %s/g.zz", run_folder,
+                              run_folder),
+                  2, "g.zz is the input");
+    expect_result(run_command("prove fragments ldmatrix --runner machine --record %s", run_folder), 2, "cannot write");
+    expect_result(run_command("prove fragments ldmatrix --json -"), 2, "--json -: want the name of a file");
+    expect_result(run_command("prove fragments ldmatrix --json ''"), 2, "--json: want the name of a file");
+    expect_result(run_command("prove fragments movmatrix --json /dev/stdout"), 0, "\"result\": \"proved\"");
+}
+
 Test(prove_command, runners) {
     expect_result(run_command("prove fragments matrix.x2/executed --runner machine --record %s/r.zz", run_folder), 0,
                   "2 proved, 0 refuted\n2 passed, 0 failed, 0 skipped\n");
