@@ -190,8 +190,8 @@ static int prove(const struct options *o) {
     struct error e;
     size_t skipped = 0;
     int code;
-    bool good = is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) &&
-                prove_layouts(o, &list, &e);
+    bool good =
+        is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) && prove_layouts(o, &list, &e);
     if (good && (o->layout_count == 0 || o->pattern_count > 0)) {
         fragment_prove(o->patterns, o->pattern_count, o->list, &list);
     }

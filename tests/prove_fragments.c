@@ -58,15 +58,15 @@ Test(prove_fragments, shared_operands_are_the_figures) {
     for (enum swizzle_mode mode = SWIZZLE_NONE; mode < SWIZZLE_MODES; ++mode) {
         const bool none = mode == SWIZZLE_NONE;
         const unsigned width = swizzle_width(mode);
+        const struct wgmma_descriptor along_k = {mode, 128, none ? 256 : 8 * width, 0},
+                                      along_mn = {mode, none ? 128 : 16 * width, none ? 256 : 8 * width, 0};
         for (unsigned row = 0; row < 256; ++row) {
             for (unsigned k = 0; k < (none ? 32 : width); ++k)
-                cr_assert_eq(wgmma_k_major(mode, 128, none ? 256 : 8 * width, row, k),
-                             independent_k_major(width, row, k), "K-major %s: row %u k %u", swizzle_names[mode], row,
-                             k);
+                cr_assert_eq(wgmma_k_major(&along_k, row, k), independent_k_major(width, row, k),
+                             "K-major %s: row %u k %u", swizzle_names[mode], row, k);
             for (unsigned k = 0; k < 16; ++k)
-                cr_assert_eq(wgmma_mn_major(mode, none ? 128 : 16 * width, none ? 256 : 8 * width, row, k),
-                             independent_mn_major(width, row, k), "MN-major %s: mn %u k %u", swizzle_names[mode], row,
-                             k);
+                cr_assert_eq(wgmma_mn_major(&along_mn, row, k), independent_mn_major(width, row, k),
+                             "MN-major %s: mn %u k %u", swizzle_names[mode], row, k);
         }
     }
 }
@@ -90,6 +90,21 @@ Test(prove_fragments, names) {
     char *longer = must_format("%0200d", 7);
     cr_expect(!fragment_named(longer, &f), "a long name");
     free(longer);
+}
+
+Test(prove_fragments, names_of_shared_operands) {
+    struct fragment f;
+    cr_expect(fragment_wgmma_b("wgmma.n256k16.bf16 B", &f) && f.rows == 256 && f.columns == 16 && f.bits == 16, "f16");
+    cr_expect(fragment_wgmma_b("wgmma.n24k32.s8/B", &f) && fragment_wgmma_b("wgmma.n40k32.e4m3 B", &f), "n");
+    static const char *const none[] = {"wgmma.n40k32.s8 B",
+                                       "wgmma.n264k16.f16 B",
+                                       "wgmma.n12k16.f16 B",
+                                       "wgmma.n16k32.f16 B",
+                                       "wgmma.n16k16.f16",
+                                       "wgmma.n16k16.f16 Bx",
+                                       ""};
+    for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
+        cr_expect(!fragment_wgmma_b(none[i], &f), "%s", none[i]);
 }
 
 Test(prove_fragments, all_are_proved) {
