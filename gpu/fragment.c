@@ -213,6 +213,15 @@ bool fragment_named(const char *name, struct fragment *out) {
     return found;
 }
 
+struct fragment_lane_name fragment_lane_name(const struct fragment *f, unsigned lane) {
+    struct fragment_lane_name name;
+    if (f->lanes > 32)
+        snprintf(name.text, sizeof name.text, "warp %u lane %u", lane / 32, lane % 32);
+    else
+        snprintf(name.text, sizeof name.text, "lane %u", lane);
+    return name;
+}
+
 const char *const swizzle_names[SWIZZLE_MODES] = {"none", "32B", "64B", "128B"};
 
 unsigned swizzle_width(enum swizzle_mode mode) {

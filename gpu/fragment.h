@@ -45,6 +45,12 @@ struct fragment fragment_wgmma_d(unsigned n, const char *type);
 struct fragment fragment_ldmatrix(unsigned matrices, bool trans);
 struct fragment fragment_stmatrix(unsigned matrices, bool trans);
 
+/* "lane 9", or of wgmma's four warps "warp 1 lane 9"; lane: 0 .. lanes-1. */
+struct fragment_lane_name {
+    char text[32];
+};
+struct fragment_lane_name fragment_lane_name(const struct fragment *f, unsigned lane);
+
 /* Elements of a register. */
 static inline unsigned fragment_elements(const struct fragment *f) {
     return 32 / f->bits;

@@ -166,7 +166,8 @@ static bool refute_alignment(const struct proof *p, struct statement *s) {
         char *why = layout_mistake(l, p->slots, p->slot_count, p->group);
         if (!why && !l->place && l->stride % l->unit != 0)
             why = must_format("the stride of %u bytes is no multiple of %u", l->stride, l->unit);
-        statement_refute(s, "lane %u gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s", slot->lane,
+        statement_refute(s, "%s gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s",
+                         fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text,
                          (long long)(slot->got + l->plane_offset), l->unit, l->unit, l->matrices > 0 ? "row" : "access",
                          why ? "; " : "", why ? why : "");
         free(why);
@@ -216,7 +217,8 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
         split = split || !p->slots[i].wanted;
     char *why = split ? split_rows(p, e) : layout_mistake(l, p->slots, p->slot_count, p->group);
     if (!why)
-        why = must_format("lane %u's address is %lld, %lld would be right", slot->lane, (long long)slot->got,
+        why = must_format("%s's address is %lld, %lld would be right",
+                          fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text, (long long)slot->got,
                           (long long)slot->want);
     if (at < 0 || at >= l->plane_bytes) {
         char *longer = must_format("out of the plane; %s", why);
@@ -225,11 +227,12 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     }
     snprintf(who, sizeof who, "%.*s", (int)strcspn(l->wants.name, "."), l->wants.name);
     if (store)
-        statement_refute(s, "lane %u, register %u, byte %u is %s's %s and goes to %s%s: %s", lane, r, byte, who, want,
+        statement_refute(s, "%s, register %u, byte %u is %s's %s and goes to %s%s: %s",
+                         fragment_lane_name(&l->wants, lane).text, r, byte, who, want,
                          at >= 0 && at < l->plane_bytes && p->owner[at] >= 0 ? "the place of " : "", got, why);
     else
-        statement_refute(s, "lane %u, register %u, byte %u holds %s; %s wants %s: %s", lane, r, byte, got, who, want,
-                         why);
+        statement_refute(s, "%s, register %u, byte %u holds %s; %s wants %s: %s",
+                         fragment_lane_name(&l->wants, lane).text, r, byte, got, who, want, why);
     free(why);
 }
 
@@ -260,8 +263,8 @@ static bool prove_bytes(const struct proof *p, struct statement *s, struct error
             wanted(p, tile, lane, r, i % 4, &row, &byte);
             ++s->domain;
             if (l->wants.bits < 8 && !is_memory_byte(&l->wants, lane, r % l->wants.registers, i % 4)) {
-                statement_refute(s, "lane %u, register %u, byte %u: its elements are no byte of a row of k", lane, r,
-                                 i % 4);
+                statement_refute(s, "%s, register %u, byte %u: its elements are no byte of a row of k",
+                                 fragment_lane_name(&l->wants, lane).text, r, i % 4);
                 return true;
             }
             if (at < 0 || at >= l->plane_bytes || p->owner[at] != row * l->row_bytes + byte) {

@@ -189,8 +189,9 @@ Test(prove_fragments, planted_maps) {
     const struct fragment slab = operand("mma.m16n8k32.s8/D");
     d.at = swapped_matrices;
     prove_shifted(&slab, &d, (struct fragment_shift){32, 4, 16, 8}, &s);
-    expect_refuted(&s, "lane 32, register 4, element 0 of wgmma.m64n16.f32/D holds row 16 col 9; mma.m16n8k32.s8/D, "
-                       "shifted, has row 16 col 8 there");
+    expect_refuted(&s,
+                   "warp 1 lane 0, register 4, element 0 of wgmma.m64n16.f32/D holds row 16 col 9; mma.m16n8k32.s8/D, "
+                   "shifted, has row 16 col 8 there");
 
     struct fragment store = operand("ldmatrix.x4");
     const struct fragment load = store, turned = operand("ldmatrix.x4.trans");

@@ -181,8 +181,9 @@ static char *first_wrong(const struct way *w, const uint16_t *got) {
         wanted(w, tile, want);
         for (size_t i = 0; i < each && !where; ++i)
             if (got[tile * each + i] != want[i])
-                where =
-                    must_format("lane %zu, register %zu, byte %zu ", i / 4 / w->registers, i / 4 % w->registers, i % 4);
+                where = must_format("%s, register %zu, byte %zu ",
+                                    fragment_lane_name(&w->l->wants, (unsigned)(i / 4 / w->registers)).text,
+                                    i / 4 % w->registers, i % 4);
     }
     free(want);
     return where;
