@@ -129,6 +129,41 @@ static int64_t added_after(const struct layout *l, const struct layout_slot *slo
     return 0;
 }
 
+/* "bits 4..6 by address bits from 7 on" */
+static void name_swizzle(const struct layout *l, char out[80]) {
+    snprintf(out, 80, "bits %u..%u by %s bits from %u on", l->swizzle_first, l->swizzle_last,
+             l->swizzle == LAYOUT_BY_ROW ? "row" : "address", l->swizzle_from);
+}
+
+static bool fits_swizzle(const struct layout *l, const struct layout_slot *slots, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (slots[i].got != layout_swizzled(l, slots[i].row, linear(l, slots[i].row, slots[i].byte), l->plane_offset))
+            return false;
+    return true;
+}
+
+/* The swizzle of other bits that all addresses have. */
+static char *other_swizzle(const struct layout *l, const struct layout_slot *slots, size_t count) {
+    enum { MOST_BIT = 17 };
+    struct layout x = *l;
+    const struct layout_slot *first = slots; /* one that is wrong: most candidates fail there already */
+    while (first < slots + count - 1 && !wrong(first))
+        ++first;
+    for (x.swizzle_first = 0; x.swizzle_first <= MOST_BIT; ++x.swizzle_first)
+        for (x.swizzle_last = x.swizzle_first; x.swizzle_last <= MOST_BIT; ++x.swizzle_last)
+            for (x.swizzle_from = 0; x.swizzle_from <= MOST_BIT; ++x.swizzle_from)
+                for (int by_row = 0; by_row < 2; ++by_row) {
+                    char got[80], want[80];
+                    x.swizzle = by_row ? LAYOUT_BY_ROW : LAYOUT_BY_ADDRESS;
+                    if (!fits_swizzle(&x, first, 1) || !fits_swizzle(&x, slots, count))
+                        continue;
+                    name_swizzle(&x, got);
+                    name_swizzle(l, want);
+                    return must_format("wrong xor: that of the addresses has %s, that of the layout %s", got, want);
+                }
+    return NULL;
+}
+
 static char *swizzle_mistake(const struct layout *l, const struct layout_slot *slots, size_t count) {
     if (l->swizzle == LAYOUT_NO_SWIZZLE)
         return NULL;
@@ -155,7 +190,7 @@ static char *swizzle_mistake(const struct layout *l, const struct layout_slot *s
         return must_strdup(
             "xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
             "wanted");
-    return NULL;
+    return other_swizzle(l, slots, count);
 }
 
 /* ---- the same distance everywhere ---- */

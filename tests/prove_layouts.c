@@ -103,6 +103,9 @@ Test(prove_layouts, plants) {
         {"xor_of_plane",
          "lane 0, register 0, byte 0 holds row 0 k 16 byte 0; mma wants row 0 k 0 byte 0: the xor takes bits of the "
          "address in the plane, not in shared memory, where the plane begins at 1280"},
+        {"xor_other",
+         "lane 4, register 0, byte 0 holds row 1 k 8 byte 0; mma wants row 1 k 0 byte 0: wrong xor: that of the "
+         "addresses has bits 4..5 by row bits from 1 on, that of the layout bits 4..6 by address bits from 7 on"},
         {"xor_then_add", "lane 4, register 2, byte 0 holds row 1 k 24 byte 0; mma wants row 1 k 8 byte 0: xor before "
                          "the addition: swizzle(a) + 16 where swizzle(a + 16) is wanted"},
     };
