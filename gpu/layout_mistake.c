@@ -55,7 +55,13 @@ static int took_place_of(const struct layout_slot *slots, size_t count, size_t g
 }
 
 static char *exchanged(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    const char *what = l->matrices > 0 ? "matrices" : "registers";
+    const bool registers = l->matrices == 0 && l->unit == 4;
+    const char *what = l->matrices > 0 ? "matrices"
+                       : registers     ? "registers"
+                                       : "accesses",
+               *one = l->matrices > 0 ? "matrix"
+                      : registers     ? "register"
+                                      : "access";
     const size_t indexes = l->matrices > 0 ? group / 8 : group / 32, each = group / indexes;
     int from[MOST_INDEXES], moved = 0, involution = 1;
     bool used[MOST_INDEXES] = {false}, permutation = true;
@@ -77,8 +83,7 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
         if (s->row == o->row && (s->byte - o->byte == 16 || o->byte - s->byte == 16))
             return must_format("wrong half: bytes %lld..%lld of a row for bytes %lld..%lld", (long long)o->byte,
                                (long long)o->byte + 15, (long long)s->byte, (long long)s->byte + 15);
-        return must_format("%s %zu is %s %d again", l->matrices > 0 ? "matrix" : "register", i,
-                           l->matrices > 0 ? "matrix" : "register", from[i]);
+        return must_format("%s %zu is %s %d again", one, i, one, from[i]);
     }
     for (size_t i = 0; i < indexes; ++i)
         involution = involution && from[from[i]] == (int)i;
@@ -92,14 +97,29 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
     return moved > 0 ? must_format("%s%s", text, involution ? " exchanged" : "") : NULL;
 }
 
-/* ---- warps ---- */
+/* ---- a name that the address does not have ---- */
 
-static char *same_warp(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    const size_t warps = l->wants.lanes / 32;
-    for (size_t i = 0; i < count; ++i)
-        if (slots[i].got != slots[i / (group * warps) * group * warps + i % group].want)
-            return NULL;
-    return warps > 1 ? must_strdup("the warp is left out: each has the addresses of warp 0") : NULL;
+static char *left_out(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
+    enum { WARP = 1, ACROSS = 2, DOWN = 4 };
+    static const unsigned sets[] = {
+        WARP, ACROSS, DOWN, WARP | ACROSS, WARP | DOWN, ACROSS | DOWN, WARP | ACROSS | DOWN};
+    const unsigned columns = l->mn_major ? l->rows : l->row_bytes * 8 / l->wants.bits;
+    const size_t warps = l->wants.lanes / 32, each = warps * group,
+                 across = columns / (l->wants.columns * l->tiles_columns), down = count / each / across;
+    const unsigned there = (warps > 1 ? WARP : 0) | (across > 1 ? ACROSS : 0) | (down > 1 ? DOWN : 0);
+    for (size_t n = 0; n < sizeof sets / sizeof *sets; ++n) {
+        bool same = (sets[n] & ~there) == 0;
+        for (size_t i = 0; i < count && same; ++i) {
+            const size_t tile = i / each, warp = sets[n] & WARP ? 0 : i / group % warps,
+                         x = sets[n] & ACROSS ? 0 : tile % across, y = sets[n] & DOWN ? 0 : tile / across;
+            same = slots[i].got == slots[(y * across + x) * each + warp * group + i % group].want;
+        }
+        if (same)
+            return must_format("left out of the address:%s%s%s", sets[n] & WARP ? " warp" : "",
+                               sets[n] & (l->mn_major ? ACROSS : DOWN) ? " tile_row" : "",
+                               sets[n] & (l->mn_major ? DOWN : ACROSS) ? " tile_byte" : "");
+    }
+    return NULL;
 }
 
 /* ---- the swizzle ---- */
@@ -280,7 +300,7 @@ char *layout_mistake(const struct layout *l, const struct layout_slot *slots, si
         if (!slots[i].wanted)
             return NULL;
     char *why = exchanged(l, slots, count, group);
-    why = why ? why : same_warp(l, slots, count, group);
+    why = why ? why : left_out(l, slots, count, group);
     why = why ? why : swizzle_mistake(l, slots, count);
     why = why ? why : shifted(l, slots, count);
     return why ? why : other_stride(l, slots, count);

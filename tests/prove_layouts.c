@@ -86,8 +86,13 @@ Test(prove_layouts, plants) {
                          "offset: the descriptor says 512, 1024 would be right"},
         {"wgmma_swizzle", "wgmma wants n 1 k 0 byte 0 and reads byte 64 of the plane: n 0 k 32 byte 0: wrong swizzle: "
                           "the descriptor says 64B, the layout has 128B"},
-        {"wgmma_warp", "warp 1 lane 0, register 0, byte 0 holds row 0 k 0; wgmma wants row 16 k 0: the warp is left "
-                       "out: each has the addresses of warp 0"},
+        {"wgmma_warp",
+         "warp 1 lane 0, register 0, byte 0 holds row 0 k 0; wgmma wants row 16 k 0: left out of the address: "
+         "warp"},
+        {"k_left_out",
+         "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 0 k 32: left out of the address: tile_byte"},
+        {"rows_left_out",
+         "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 16 k 0: left out of the address: tile_row"},
         {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address "
                         "is 1 word (4 bytes) too high"},
         {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
