@@ -7,6 +7,7 @@ SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c c
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 BENCH := $(sort $(wildcard tests/bench/*.c))
 WITNESS_MMA := $(wildcard tests/witness_mma/*.c) tests/mma_tiles.c
+BANKS := $(sort $(wildcard tests/banks/*.c))
 CONFORMANCE := $(sort $(wildcard tests/conformance/*.c tests/independent/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
@@ -170,6 +171,10 @@ $(1)/conformance: $$(call objects,$(1)/obj,$(filter-out cli/%,$(SOURCES)) $(CONF
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
+$(1)/bank-patterns: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) $(BANKS))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $(1)/witness: $$(call objects,$(1)/obj,$(WITNESS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
@@ -194,7 +199,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE) $(BANKS)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))
