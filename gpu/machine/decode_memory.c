@@ -321,8 +321,8 @@ static bool decode_stmatrix(struct decoder *d) {
     x.matrices = (uint8_t)matrices;
     const uint32_t access = add_access(d, &x);
     count_access(d, base, access, shift);
-    struct record *r = emit(d, op_stmatrix, BLEND_NONE, FILE_SCRATCH, base, matrices | (trans ? LDMATRIX_TRANS : 0),
-                            access, shift);
+    struct record *r =
+        emit(d, op_stmatrix, BLEND_NONE, FILE_SCRATCH, base, matrices | (trans ? LDMATRIX_TRANS : 0), access, shift);
     r->wide = list;
     r->gather = GATHER_LIVE;
     return true;

@@ -3,11 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ops[] = {
-    "ld8",         "ld16",        "ld32",        "ld64",              "ld128",             "st8",
-    "st16",        "st32",        "st64",        "st128",             "ldmatrix_x1",       "ldmatrix_x2",
-    "ldmatrix_x4", "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",       "ldmatrix_x1_trans", "ldmatrix_x2_trans",
-    "ldmatrix_x4_trans",          "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans"};
+static const char *const ops[] = {"ld8",
+                                  "ld16",
+                                  "ld32",
+                                  "ld64",
+                                  "ld128",
+                                  "st8",
+                                  "st16",
+                                  "st32",
+                                  "st64",
+                                  "st128",
+                                  "ldmatrix_x1",
+                                  "ldmatrix_x2",
+                                  "ldmatrix_x4",
+                                  "stmatrix_x1",
+                                  "stmatrix_x2",
+                                  "stmatrix_x4",
+                                  "ldmatrix_x1_trans",
+                                  "ldmatrix_x2_trans",
+                                  "ldmatrix_x4_trans",
+                                  "stmatrix_x1_trans",
+                                  "stmatrix_x2_trans",
+                                  "stmatrix_x4_trans"};
 
 /* The one access, of registers %v0 .. %v3 at [%at]. */
 static char *access_text(const struct bank_op *op) {
@@ -26,9 +43,10 @@ static char *access_text(const struct bank_op *op) {
                      : must_format("@%%on %s.shared.v%u.u32 %s, [%%at];", name, op->bytes / 4, registers);
 }
 
-/* What is never executed, for the last argument is 0. It keeps ptxas from leaving the access out: what is loaded may have
- * been stored, what is stored may be loaded. */
-static const char before_load[] = "    @!%odd bra ACCESS;\n    st.shared.u32 [%base], %off;\n    bar.sync 0;\nACCESS:\n";
+/* What is never executed, for the last argument is 0. It keeps ptxas from leaving the access out: what is loaded may
+ * have been stored, what is stored may be loaded. */
+static const char before_load[] =
+    "    @!%odd bra ACCESS;\n    st.shared.u32 [%base], %off;\n    bar.sync 0;\nACCESS:\n";
 static const char after_store[] = "    @!%odd bra END;\n    bar.sync 0;\n    ld.shared.u32 %v0, [%base];\nEND:\n";
 
 char *kernels_text(void) {
@@ -37,23 +55,26 @@ char *kernels_text(void) {
         struct bank_op op;
         if (!bank_op_named(ops[i], &op))
             abort();
-        char *one = access_text(&op), *longer = must_format(
-            "%s\n.visible .entry %s(.param .u64 offsets, .param .u64 result, .param .u32 never)\n{\n"
-            "    .shared .align 128 .b8 arena[%d];\n"
-            "    .reg .pred %%on, %%odd;\n    .reg .b32 %%at, %%base, %%never, %%off, %%v<4>, %%x;\n"
-            "    .reg .b64 %%p, %%q, %%lane;\n"
-            "    ld.param.u64 %%p, [offsets];\n    ld.param.u64 %%q, [result];\n    ld.param.u32 %%never, [never];\n"
-            "    cvta.to.global.u64 %%p, %%p;\n    cvta.to.global.u64 %%q, %%q;\n"
-            "    mov.u32 %%x, %%tid.x;\n    mul.wide.u32 %%lane, %%x, 4;\n"
-            "    add.s64 %%p, %%p, %%lane;\n    add.s64 %%q, %%q, %%lane;\n"
-            "    ld.global.u32 %%off, [%%p];\n    setp.ge.s32 %%on, %%off, 0;\n    max.s32 %%off, %%off, 0;\n"
-            "    mov.u32 %%base, arena;\n    add.s32 %%at, %%base, %%off;\n"
-            "    mov.u32 %%v0, %%off;\n    mov.u32 %%v1, %%off;\n    mov.u32 %%v2, %%off;\n    mov.u32 %%v3, %%off;\n"
-            "    setp.ne.u32 %%odd, %%never, 0;\n"
-            "%s    %s\n%s"
-            "    xor.b32 %%v0, %%v0, %%v1;\n    xor.b32 %%v2, %%v2, %%v3;\n    xor.b32 %%v0, %%v0, %%v2;\n"
-            "    st.global.u32 [%%q], %%v0;\n    ret;\n}\n",
-            text, ops[i], KERNELS_ARENA, op.store ? "" : before_load, one, op.store ? after_store : "");
+        char *
+            one = access_text(&op),
+           *longer = must_format(
+               "%s\n.visible .entry %s(.param .u64 offsets, .param .u64 result, .param .u32 never)\n{\n"
+               "    .shared .align 128 .b8 arena[%d];\n"
+               "    .reg .pred %%on, %%odd;\n    .reg .b32 %%at, %%base, %%never, %%off, %%v<4>, %%x;\n"
+               "    .reg .b64 %%p, %%q, %%lane;\n"
+               "    ld.param.u64 %%p, [offsets];\n    ld.param.u64 %%q, [result];\n    ld.param.u32 %%never, [never];\n"
+               "    cvta.to.global.u64 %%p, %%p;\n    cvta.to.global.u64 %%q, %%q;\n"
+               "    mov.u32 %%x, %%tid.x;\n    mul.wide.u32 %%lane, %%x, 4;\n"
+               "    add.s64 %%p, %%p, %%lane;\n    add.s64 %%q, %%q, %%lane;\n"
+               "    ld.global.u32 %%off, [%%p];\n    setp.ge.s32 %%on, %%off, 0;\n    max.s32 %%off, %%off, 0;\n"
+               "    mov.u32 %%base, arena;\n    add.s32 %%at, %%base, %%off;\n"
+               "    mov.u32 %%v0, %%off;\n    mov.u32 %%v1, %%off;\n    mov.u32 %%v2, %%off;\n    mov.u32 %%v3, "
+               "%%off;\n"
+               "    setp.ne.u32 %%odd, %%never, 0;\n"
+               "%s    %s\n%s"
+               "    xor.b32 %%v0, %%v0, %%v1;\n    xor.b32 %%v2, %%v2, %%v3;\n    xor.b32 %%v0, %%v0, %%v2;\n"
+               "    st.global.u32 [%%q], %%v0;\n    ret;\n}\n",
+               text, ops[i], KERNELS_ARENA, op.store ? "" : before_load, one, op.store ? after_store : "");
         free(one);
         free(text);
         text = longer;

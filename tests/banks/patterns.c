@@ -26,10 +26,9 @@ static void put(FILE *out, const struct pattern *p) {
     struct pattern p = {.op = op_};                                                                                    \
     snprintf(p.label, sizeof p.label, __VA_ARGS__)
 
-static const char *const matrix_ops[] = {"ldmatrix_x1",       "ldmatrix_x2",       "ldmatrix_x4",
-                                         "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
-                                         "stmatrix_x1",       "stmatrix_x2",       "stmatrix_x4",
-                                         "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans"};
+static const char *const matrix_ops[] = {
+    "ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
+    "stmatrix_x1", "stmatrix_x2", "stmatrix_x4", "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans"};
 enum { MATRIX_OPS = sizeof matrix_ops / sizeof *matrix_ops };
 
 /* Rows of a tile, 16 rows x 32 bytes, at every stride and with xor swizzles of the 16-byte chunk. */
@@ -53,7 +52,10 @@ static void matrices(FILE *out) {
         put(out, &p);
     }
     for (int i = 0; i < 48; ++i) {
-        const int span = i % 4 == 0 ? 16 : i % 4 == 1 ? 64 : i % 4 == 2 ? 256 : 1024; /* rows of 16 bytes to choose of */
+        const int span = i % 4 == 0   ? 16
+                         : i % 4 == 1 ? 64
+                         : i % 4 == 2 ? 256
+                                      : 1024; /* rows of 16 bytes to choose of */
         PATTERN(p, matrix_ops[i % MATRIX_OPS], "m_rand%d_%d", span, i);
         for (int lane = 0; lane < LANES; ++lane)
             p.at[lane] = below(span) * 16;
@@ -111,9 +113,9 @@ static void randoms(FILE *out) {
 
 /* Masks that leave phases, halves of phases, or single lanes. */
 static void masked(FILE *out) {
-    static const unsigned masks[] = {0x1,        0x80000000, 0xff,       0xff00,     0xffff0000, 0x0000ffff, 0x55555555,
-                                     0xaaaaaaaa, 0x0f0f0f0f, 0x00ff00ff, 0x80000001, 0x7fffffff, 0xfffffffe, 0x01010101,
-                                     0x33333333, 0x0};
+    static const unsigned masks[] = {0x1,        0x80000000, 0xff,       0xff00,     0xffff0000, 0x0000ffff,
+                                     0x55555555, 0xaaaaaaaa, 0x0f0f0f0f, 0x00ff00ff, 0x80000001, 0x7fffffff,
+                                     0xfffffffe, 0x01010101, 0x33333333, 0x0};
     for (int i = 0; i < 16; ++i)
         for (int k = 0; k < 3; ++k) {
             const int which = (i + 3 * k + 2) % PLAIN, stride = k == 0 ? 1 : k == 1 ? 4 : 9;
