@@ -1,6 +1,4 @@
 #include "banks.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LANES = 32, BANKS = 32, MOST_WORDS = 4 };
@@ -89,6 +87,12 @@ bool bank_op_named(const char *name, struct bank_op *op) {
     }
     *op = o;
     return true;
+}
+
+void bank_op_table_name(const struct bank_op *op, char name[20]) {
+    strcpy(name, op->name);
+    for (char *s = name; (s = strchr(s, '.')) != NULL;)
+        *s = '_';
 }
 
 uint32_t bank_op_lanes(const struct bank_op *op) {

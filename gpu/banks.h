@@ -38,6 +38,8 @@ struct bank_op {
 extern const char bank_op_names[]; /* what they are, for messages: "ld8 ld16 ... stmatrix.x1|x2|x4[.trans]" */
 /* False when it is no such name; *op is then not touched. */
 bool bank_op_named(const char *name, struct bank_op *op);
+/* Its name as tables have it, with '_'. */
+void bank_op_table_name(const struct bank_op *op, char name[20]);
 /* Lanes whose addresses count: all, or of matrices 8 each. */
 uint32_t bank_op_lanes(const struct bank_op *op);
 

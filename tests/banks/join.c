@@ -62,12 +62,11 @@ static bool count_of(const char *text, unsigned *value) {
     return n > 0 && *end == 0 && v >= 0 && v < 1e6 && v == (double)*value;
 }
 
-static bool same_kernel(const char *kernel, const char *op) {
-    const size_t n = strlen(op);
-    for (size_t i = 0; i < n; ++i)
-        if (kernel[i] != (op[i] == '.' ? '_' : op[i]))
-            return false;
-    return kernel[n] == 0 || kernel[n] == '(';
+static bool same_kernel(const char *kernel, const struct bank_op *op) {
+    char name[sizeof op->name];
+    bank_op_table_name(op, name);
+    const size_t n = strlen(name);
+    return strncmp(kernel, name, n) == 0 && (kernel[n] == 0 || kernel[n] == '(');
 }
 
 /* counts[row][metric], seen[row] has a bit for each metric. */
@@ -88,7 +87,7 @@ static bool read_csv(FILE *f, const char *path, const struct bank_table *t, unsi
             continue; /* the row of units, or what the profiler says at its end */
         char *end;
         const unsigned long id = strtoul(field[c.id], &end, 10);
-        if (*end || id >= t->count || !same_kernel(field[c.kernel], t->rows[id].op.name))
+        if (*end || id >= t->count || !same_kernel(field[c.kernel], &t->rows[id].op))
             good = fail(e, "%s:%zu: launch %s of kernel %s: not that of the table's row", path, number, field[c.id],
                         field[c.kernel]);
         for (int m = 0; good && m < METRICS; ++m) {
@@ -119,9 +118,7 @@ bool join_counts(const struct bank_table *t, const char *csv, FILE *out, struct 
             break;
         }
         char op[sizeof r->op.name];
-        strcpy(op, r->op.name);
-        for (char *s = op; (s = strchr(s, '.')) != NULL;)
-            *s = '_';
+        bank_op_table_name(&r->op, op);
         fprintf(out, "%s\t%s\t%u\t%u\t", op, r->label, counts[i][first], counts[i][first + 1]);
         for (int lane = 0; lane < 32; ++lane)
             fprintf(out, "%s%ld", lane ? " " : "", r->active >> lane & 1 ? (long)r->at[lane] : -1L);

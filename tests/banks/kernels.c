@@ -86,9 +86,7 @@ bool kernels_launch(const struct ptx_module *m, const struct bank_row *row, cons
                     struct bank_count *counted, struct error *e) {
     uint32_t offsets[32], result[32] = {0};
     char entry[sizeof row->op.name];
-    strcpy(entry, row->op.name);
-    for (char *s = entry; (s = strchr(s, '.')) != NULL;)
-        *s = '_';
+    bank_op_table_name(&row->op, entry);
     for (unsigned lane = 0; lane < 32; ++lane) {
         offsets[lane] = row->active >> lane & 1 ? row->at[lane] : row->op.matrices ? 0 : UINT32_MAX;
         if (offsets[lane] != UINT32_MAX && offsets[lane] > KERNELS_ARENA - row->op.bytes)
