@@ -105,6 +105,7 @@ enum event_kind {
     EVENT_PLANE,             /* an access site that has used one plane reaches into another */
     EVENT_DIVERGENT_BARRIER, /* bar.sync by a part of a warp's live lanes */
     EVENT_DIVERGENT_ALIGNED, /* ldmatrix, mma ... by a part of a warp's live lanes */
+    EVENT_BARRIER_OPERAND,   /* a barrier's number or thread count is out of range, or not that of all its lanes */
     EVENT_DEADLOCK,          /* warps wait at barriers that can never fill */
     EVENT_STEP_BUDGET,       /* a block ran past the budget: endless loop */
     EVENT_TRAP,

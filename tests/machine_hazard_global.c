@@ -127,6 +127,53 @@ static const struct hazard_case cases[] = {
      .line = 12,
      .other_line = 7,
      .block = 1},
+    {.name = "a flag with a fence of scope cta between blocks",
+     .body = START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], "
+                   "%r2;\nfence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [%rd1+64], %r3;\n"
+                   "bra DONE;\nTAKE:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nfence.acq_rel.gpu;\nld.global.u32 "
+                   "%r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 14,
+     .other_line = 7,
+     .block = 1},
+    {.name = "a flag acquired in scope cta",
+     .body =
+         START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.release.gpu.global.u32 "
+               "[%rd1+64], %r3;\n"
+               "bra DONE;\nTAKE:\nld.acquire.cta.global.u32 %r6, [%rd1+64];\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 2,
+     .kind = EVENT_RACE,
+     .line = 11,
+     .other_line = 8,
+     .byte = 64,
+     .block = 1},
+    {.name = "sums of scope cta by two blocks",
+     .body = START "red.relaxed.cta.global.add.u32 [%rd1], 1;\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 5,
+     .other_line = 5,
+     .block = 1},
+    {.name = "sums of scope cta by one block",
+     .body = START "red.relaxed.cta.global.add.u32 [%rd1], 1;\nret;\n",
+     .blocks = 1,
+     .threads = 64,
+     .open = true},
+    {.name = "a flag of scope cta in a block",
+     .body = START "setp.eq.u32 %p1, %r1, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.release.cta.global.u32 "
+                   "[%rd1+64], %r3;\n"
+                   "bra DONE;\nTAKE:\nld.acquire.cta.global.u32 %r6, [%rd1+64];\n@%p2 ld.global.u32 %r7, [%rd1];\n"
+                   "DONE:\nret;\n",
+     .blocks = 1,
+     .threads = 2,
+     .open = true},
     {.name = "a counter that its last block resets",
      .body = START "atom.global.add.u32 %r6, [%rd1], 1;\nsetp.eq.u32 %p1, %r6, 2;\n@%p1 st.global.u32 [%rd1], "
                    "%r1;\nret;\n",

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16 };
+enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16, SEEN_CTA = 32 };
 /* Atomics that only add up, as access.reduced says, are in traffic.reduced instead. */
 enum { SEEN_LOADS = SEEN_LOAD | SEEN_NC | SEEN_STRONG_LOAD, SEEN_STORES = SEEN_STORE | SEEN_STRONG_STORE };
 #define MANY_THREADS UINT16_MAX
@@ -38,11 +38,12 @@ static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned se
 }
 
 static unsigned seen_of(const struct access *x, bool store) {
+    const unsigned cta = x->strong && x->order & ACCESS_CTA ? SEEN_CTA : 0;
     if (x->reduced)
-        return 0;
+        return cta;
     if (!x->strong)
         return store ? SEEN_STORE : x->nc ? SEEN_NC : SEEN_LOAD;
-    return (x->order & ACCESS_LOAD ? SEEN_STRONG_LOAD : 0) | (x->order & ACCESS_STORE ? SEEN_STRONG_STORE : 0);
+    return cta | (x->order & ACCESS_LOAD ? SEEN_STRONG_LOAD : 0) | (x->order & ACCESS_STORE ? SEEN_STRONG_STORE : 0);
 }
 
 static void block_place(const struct machine *m, uint64_t block, uint32_t id[3]) {
@@ -66,7 +67,8 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .width = (uint8_t)size};
     const bool store = value || (x->strong && x->order & ACCESS_STORE);
     me.flags = (uint8_t)((store ? RACE_STORE : 0) | (value ? RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) |
-                         (x->nc ? RACE_NC : 0) | (x->strong && x->order & ACCESS_LOAD ? RACE_READS : 0));
+                         (x->nc ? RACE_NC : 0) | (x->strong && x->order & ACCESS_LOAD ? RACE_READS : 0) |
+                         (x->strong && x->order & ACCESS_CTA ? RACE_CTA : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};
@@ -182,6 +184,8 @@ static bool is_suspect(const struct machine *m, const struct region *g, size_t k
         return true;
     if (t.low == t.high && t.thread != MANY_THREADS)
         return false;
+    if (t.low != t.high && t.seen & SEEN_CTA) /* strong only within a block */
+        return true;
     return (t.seen & SEEN_LOAD && (t.seen & SEEN_STORES || t.reduced)) ||
            (t.seen & SEEN_STORE && (t.seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || t.reduced || !g->coverage));
 }
@@ -250,5 +254,5 @@ void hazard_global_start(struct block *b) {
 void hazard_global_end(struct block *b) {
     struct races *x = b->machine->global;
     if (x->block_released)
-        x->block_released[b->number] = x->released;
+        x->block_released[b->number] = x->scopes[RACE_GRID].released;
 }

@@ -26,6 +26,7 @@ static unsigned reasons(const struct machine *m, const struct trace *t) {
             break;
         case EVENT_DIVERGENT_BARRIER:
         case EVENT_DIVERGENT_ALIGNED:
+        case EVENT_BARRIER_OPERAND:
         case EVENT_DEADLOCK:
         case EVENT_STEP_BUDGET:
         case EVENT_TRAP:
