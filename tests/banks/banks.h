@@ -20,7 +20,8 @@ enum { KERNELS_ARENA = 32768 }; /* bytes of shared memory that offsets may reach
 bool kernels_launch(const struct ptx_module *m, const struct bank_row *row, const struct runner *runner, bool census,
                     struct bank_count *counted, struct error *e);
 
-/* Writes the table's rows, with what `ncu --csv` says of the launches in that order. */
+/* Writes the table's rows, with what `ncu --csv` says of the launches in that order; where that is not what the model
+ * says, a line on standard error. */
 bool join_counts(const struct bank_table *t, const char *csv, FILE *out, struct error *e);
 
 #endif

@@ -117,6 +117,10 @@ bool join_counts(const struct bank_table *t, const char *csv, FILE *out, struct 
             good = fail(e, "%s: nothing was counted of launch %zu (%s %s)", csv, i, r->op.name, r->label);
             break;
         }
+        const struct bank_count model = bank_row_count(r);
+        if (counts[i][first] != model.wavefronts || counts[i][first + 1] != model.conflicts)
+            fprintf(stderr, "line %zu, %s %s: counted %u wavefronts and %u conflicts, by the model %u and %u\n", r->line,
+                    r->op.name, r->label, counts[i][first], counts[i][first + 1], model.wavefronts, model.conflicts);
         char op[sizeof r->op.name];
         bank_op_table_name(&r->op, op);
         fprintf(out, "%s\t%s\t%u\t%u\t", op, r->label, counts[i][first], counts[i][first + 1]);
