@@ -1,4 +1,6 @@
 /* warpproof prove fragments: which byte of a tile each register byte holds. */
+#include "../gpu/device/device.h"
+#include "../gpu/fragment_kernel.h"
 #include "../gpu/fragment_proof.h"
 #include "../gpu/layout.h"
 #include "../ref/checked.h"
@@ -15,14 +17,20 @@
 static const char name[] = "prove fragments";
 static const char usage[] =
     "usage: warpproof prove fragments [PATTERN...] [--layout FILE]... [--list] [--svg FILE|FOLDER] [--json FILE]\n"
+    "       [--runner machine|device [--record FILE]] [--golden FILE]\n"
     "\n"
-    "Proves, by enumeration of every lane, register and byte, what holds of the operands of mma and wgmma, of ldmatrix,\n"
+    "Proves, by enumeration of every lane, register and byte, what holds of the operands of mma and wgmma, of "
+    "ldmatrix,\n"
     "stmatrix and movmatrix, and of operands in shared memory. With --layout it proves yours, or gives the first byte\n"
     "that is wrong, and the mistake. PATTERN is part of a statement's name, or a glob that matches all of it.\n"
     "\n"
     "  --layout FILE      a layout of your own (docs/prove.md); may be repeated; then only patterns select others\n"
     "  --list             names and texts of the statements; nothing is proved\n"
     "  --svg FILE|FOLDER  a picture of each selected operand: a FILE.svg takes one\n"
+    "  --runner NAME      also runs a small kernel of each operand, on the PTX machine or on the first GPU here, and\n"
+    "                     holds its output to the map\n"
+    "  --record FILE      keep those outputs\n"
+    "  --golden FILE      holds outputs that were kept before to the map\n"
     "  --json FILE        write statements and results, whole or not at all\n"
     "  --help             this text\n"
     "\n"
@@ -32,7 +40,8 @@ struct options {
     const char **layouts;
     size_t layout_count;
     bool list;
-    const char *svg, *json;
+    const char *svg, *json, *record, *golden;
+    const struct runner *runner; /* NULL: none was asked for */
     const char *const *patterns;
     size_t pattern_count;
 };
@@ -50,6 +59,95 @@ static bool prove_layouts(const struct options *o, struct statement_list *list, 
             return false;
         }
     }
+    return true;
+}
+
+/* ---- kernels ---- */
+
+/* Where the outputs come from, in words; and the architecture. */
+static bool place_of(const struct runner *runner, char place[160], int *sm, struct error *e) {
+    struct device_identity id;
+    snprintf(place, 160, "the PTX machine");
+    *sm = 0;
+    if (runner != &runner_device) {
+        return true;
+    }
+    if (!device_identify(&id, e)) {
+        return false;
+    }
+    snprintf(place, 160, "%s (sm_%d)", id.name, id.sm);
+    *sm = id.sm;
+    return true;
+}
+
+static void judge(const struct fragment_kernel *k, const char *place, const uint32_t *out,
+                  struct statement_list *list) {
+    struct statement s = {.name = must_strdup(k->name),
+                          .text = must_format("on %s %s are where the map says", place, k->what),
+                          .proved = true};
+    fragment_kernel_judge(k, place, out, &s);
+    statement_add(list, s);
+}
+
+static bool put_record(const char *path, const struct fragment_record *r, struct error *e) {
+    size_t size;
+    uint8_t *packed = fragment_record_pack(r, &size);
+    const bool good = packed != NULL ? file_put(path, packed, size, e) : fail(e, "%s: no memory to pack it", path);
+    free(packed);
+    return good;
+}
+
+/* Runs the selected kernels. *skipped: those that the place does not know. */
+static bool execute(const struct options *o, struct statement_list *list, size_t *skipped, struct error *e) {
+    struct fragment_record record = {NULL, 0};
+    char place[160];
+    int sm;
+    bool good = place_of(o->runner, place, &sm, e);
+    for (size_t i = 0, n = fragment_kernel_count(); i < n && good; ++i) {
+        struct fragment_kernel k;
+        fragment_kernel_make(i, &k);
+        const bool selected = statement_selected(k.name, o->patterns, o->pattern_count), runs = k.machine || sm == 90;
+        *skipped += selected && !runs;
+        if (selected && runs) {
+            uint32_t *out = must_calloc(fragment_kernel_words(&k), sizeof *out);
+            good = fragment_kernel_run(&k, o->runner, out, e);
+            if (good) {
+                judge(&k, place, out, list);
+                fragment_record_add(&record, &k, out);
+            }
+            free(out);
+        }
+        fragment_kernel_free(&k);
+    }
+    good = good && (o->record == NULL || put_record(o->record, &record, e));
+    fragment_record_free(&record);
+    return good;
+}
+
+/* Holds the kept outputs to the maps. */
+static bool compare(const struct options *o, struct statement_list *list, size_t *skipped, struct error *e) {
+    struct fragment_record record;
+    if (!fragment_record_read(o->golden, &record, e)) {
+        return false;
+    }
+    for (size_t i = 0, n = fragment_kernel_count(); i < n; ++i) {
+        struct fragment_kernel k;
+        fragment_kernel_make(i, &k);
+        const uint8_t *bytes = fragment_record_find(&record, &k);
+        const bool selected = statement_selected(k.name, o->patterns, o->pattern_count);
+        *skipped += selected && bytes == NULL;
+        if (selected && bytes != NULL) {
+            const size_t words = fragment_kernel_words(&k);
+            uint32_t *out = must_calloc(words, sizeof *out);
+            for (size_t w = 0; w < 4 * words; ++w) {
+                out[w / 4] |= (uint32_t)bytes[w] << 8 * (w % 4);
+            }
+            judge(&k, "the kept outputs", out, list);
+            free(out);
+        }
+        fragment_kernel_free(&k);
+    }
+    fragment_record_free(&record);
     return true;
 }
 
@@ -71,32 +169,39 @@ static char *picture_path(const char *folder, const struct fragment *f) {
     return path;
 }
 
-/* Of the fragments that a pattern selects: by "NAME/bijection", so that the patterns of statements serve. */
+/* A pattern selects the picture of an operand by its name or by that of its first statement. */
+static bool is_drawn(const struct options *o, const struct fragment *f) {
+    char *statement = must_format("%s/bijection", f->name);
+    const bool drawn = statement_selected(statement, o->patterns, o->pattern_count) ||
+                       statement_selected(f->name, o->patterns, o->pattern_count);
+    free(statement);
+    return drawn;
+}
+
 static bool draw(const struct options *o, struct error *e) {
     const size_t n = strlen(o->svg);
     const bool one = n > 4 && strcmp(o->svg + n - 4, ".svg") == 0;
     size_t count, selected = 0;
     struct fragment *all = fragment_list(&count);
-    bool good = one || mkdir(o->svg, 0777) == 0 || errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
+    for (size_t i = 0; i < count; ++i) {
+        selected += is_drawn(o, &all[i]);
+    }
+    bool good = selected == 0 ? fail(e, "--svg %s: no operand is selected", o->svg)
+                : one ? selected == 1 || fail(e, "--svg %s: more than one operand is selected; name a folder", o->svg)
+                : mkdir(o->svg, 0777) == 0 ? true
+                                           : errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
     for (size_t i = 0; i < count && good; ++i) {
-        char *statement = must_format("%s/bijection", all[i].name);
-        if (statement_selected(all[i].name, o->patterns, o->pattern_count) ||
-            statement_selected(statement, o->patterns, o->pattern_count)) {
+        if (is_drawn(o, &all[i])) {
             char *path = one ? must_strdup(o->svg) : picture_path(o->svg, &all[i]);
-            good = ++selected > 1 && one ? fail(e, "--svg %s: more than one operand is selected; name a folder", o->svg)
-                                         : put_picture(path, &all[i], e);
+            good = put_picture(path, &all[i], e);
             free(path);
         }
-        free(statement);
-    }
-    if (good && selected == 0) {
-        good = fail(e, "--svg %s: no operand is selected", o->svg);
     }
     free(all);
     return good;
 }
 
-static int report(const struct options *o, struct statement_list *list) {
+static int report(const struct options *o, struct statement_list *list, size_t skipped) {
     struct error e;
     if (list->count == 0) {
         flush_output();
@@ -112,32 +217,39 @@ static int report(const struct options *o, struct statement_list *list) {
         flush_output();
         return usage_error(name, "%s", e.text);
     }
-    statement_totals(stdout, list);
+    statement_totals(stdout, list, skipped);
     return statements_refuted(list) > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
 }
 
 static int prove(const struct options *o) {
     struct statement_list list = {NULL, 0};
     struct error e;
+    size_t skipped = 0;
     int code;
-    if (!prove_layouts(o, &list, &e)) {
-        code = usage_error(name, "%s", e.text);
+    bool good = prove_layouts(o, &list, &e);
+    if (good && (o->layout_count == 0 || o->pattern_count > 0)) {
+        fragment_prove(o->patterns, o->pattern_count, o->list, &list);
+    }
+    good = good && (o->runner == NULL || o->list || execute(o, &list, &skipped, &e));
+    good = good && (o->golden == NULL || o->list || compare(o, &list, &skipped, &e));
+    if (good) {
+        code = report(o, &list, skipped);
     } else {
-        if (o->layout_count == 0 || o->pattern_count > 0) {
-            fragment_prove(o->patterns, o->pattern_count, o->list, &list);
-        }
-        code = report(o, &list);
+        code = usage_error(name, "%s", e.text);
     }
     statement_list_free(&list);
     return code;
 }
 
 int prove_fragments_main(int argc, char **argv) {
-    enum { LAYOUT = 256, LIST, SVG, JSON };
+    enum { LAYOUT = 256, LIST, SVG, JSON, RUNNER, RECORD, GOLDEN };
     static const struct option longs[] = {{"layout", required_argument, NULL, LAYOUT},
                                           {"list", no_argument, NULL, LIST},
                                           {"svg", required_argument, NULL, SVG},
                                           {"json", required_argument, NULL, JSON},
+                                          {"runner", required_argument, NULL, RUNNER},
+                                          {"record", required_argument, NULL, RECORD},
+                                          {"golden", required_argument, NULL, GOLDEN},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct options o = {.layouts = must_calloc((size_t)argc + 1, sizeof *o.layouts)};
@@ -157,6 +269,18 @@ int prove_fragments_main(int argc, char **argv) {
         case JSON:
             o.json = optarg;
             break;
+        case RUNNER:
+            o.runner = strcmp(optarg, runner_machine.name) == 0  ? &runner_machine
+                       : strcmp(optarg, runner_device.name) == 0 ? &runner_device
+                                                                 : NULL;
+            code = o.runner != NULL ? -1 : usage_error(name, "--runner %s: want machine or device", optarg);
+            break;
+        case RECORD:
+            o.record = optarg;
+            break;
+        case GOLDEN:
+            o.golden = optarg;
+            break;
         case 'h':
             fputs(usage, stdout);
             code = EXIT_PASSED;
@@ -164,6 +288,9 @@ int prove_fragments_main(int argc, char **argv) {
         default:
             code = option_error(name, argc, argv, c);
         }
+    }
+    if (code < 0 && o.record != NULL && o.runner == NULL) {
+        code = usage_error(name, "--record needs --runner machine or --runner device");
     }
     o.patterns = (const char *const *)argv + optind;
     o.pattern_count = (size_t)(argc - optind);

@@ -1,5 +1,5 @@
-/* Which element of a tile each register of each lane holds: the operands of mma, of wgmma (A and D in registers), and of
- * ldmatrix, stmatrix and movmatrix. Maps are formulas, not tables; tests/independent has them as tables.
+/* Which element of a tile each register of each lane holds: the operands of mma, of wgmma (A and D in registers), and
+ * of ldmatrix, stmatrix and movmatrix. Maps are formulas, not tables; tests/independent has them as tables.
  *
  * Throughout: g = lane / 4, t = lane % 4 (lane within its warp), r = register, i = element of it, low bits first, of
  * E = 32 / bits elements. A tile is rows x columns elements:

@@ -46,8 +46,7 @@ void prove_shifted(const struct fragment *f, const struct fragment *g, struct fr
     for (unsigned lane = 0; lane < f->lanes; ++lane)
         for (unsigned r = 0; r < f->registers; ++r)
             for (unsigned i = 0; i < fragment_elements(f); ++i) {
-                struct fragment_cell a = f->at(f, lane, r, i),
-                                     b = g->at(g, lane + shift.lanes, r + shift.registers, i);
+                struct fragment_cell a = f->at(f, lane, r, i), b = g->at(g, lane + shift.lanes, r + shift.registers, i);
                 a.row += shift.rows;
                 a.column += shift.columns;
                 ++s->domain;
@@ -86,10 +85,9 @@ void prove_round_trip(const struct fragment *store, const struct fragment *load,
             statement_refute(s, "lane %u, register %u, half %u comes back from a place where nothing was stored", lane,
                              r, i);
         else
-            statement_refute(
-                s, "lane %u, register %u, half %u comes back as that of lane %u, register %u, half %u", lane, r, i,
-                (unsigned)back[n] / 2 / store->registers, (unsigned)back[n] / 2 % store->registers,
-                (unsigned)back[n] % 2);
+            statement_refute(s, "lane %u, register %u, half %u comes back as that of lane %u, register %u, half %u",
+                             lane, r, i, (unsigned)back[n] / 2 / store->registers,
+                             (unsigned)back[n] / 2 % store->registers, (unsigned)back[n] % 2);
         return;
     }
 }
@@ -105,8 +103,9 @@ void prove_transposition(movmatrix_map *map, struct statement *s) {
         const struct fragment_cell to = m.at(&m, n / 2, 0, n % 2), c = m.at(&m, from.lane, 0, from.half);
         ++s->domain;
         if (c.row != to.column || c.column != to.row) {
-            statement_refute(s, "lane %u, half %u holds row %u col %u of the source; its transpose has row %u col %u there",
-                             n / 2, n % 2, c.row, c.column, to.column, to.row);
+            statement_refute(
+                s, "lane %u, half %u holds row %u col %u of the source; its transpose has row %u col %u there", n / 2,
+                n % 2, c.row, c.column, to.column, to.row);
             return;
         }
     }
@@ -152,8 +151,8 @@ void prove_start_banks(const struct address_map *x, struct statement *s) {
             ++s->domain;
             for (unsigned other = row / 8 * 8; other < row; ++other)
                 if (x->at(x, other, column) / 4 % 32 / 4 == bank / 4) {
-                    statement_refute(s, "%s %u and %s %u, %s %u on, both begin in bank %u", x->a, other, x->a, row, x->b,
-                                     column, bank);
+                    statement_refute(s, "%s %u and %s %u, %s %u on, both begin in bank %u", x->a, other, x->a, row,
+                                     x->b, column, bank);
                     return;
                 }
         }

@@ -49,9 +49,9 @@ static void delivery(const struct prover *p, const struct fragment *f, struct de
     if (!begin(p, f->name, d.access,
                must_format("%s at `%s` %s %sit, %s", d.access, d.address, d.access[0] == 's' ? "puts down" : "delivers",
                            count,
-                           d.mn_major                             ? f->operand == FRAGMENT_A ? "rows of m, one a k"
-                                                                    : f->operand == FRAGMENT_B ? "rows of n, one a k"
-                                                                                               : "one row a column"
+                           d.mn_major ? f->operand == FRAGMENT_A   ? "rows of m, one a k"
+                                        : f->operand == FRAGMENT_B ? "rows of n, one a k"
+                                                                   : "one row a column"
                            : f->operand == FRAGMENT_A || f->operand == FRAGMENT_B ? "rows of k"
                                                                                   : "one row a row"),
                &s))
@@ -98,9 +98,9 @@ static void k_rows_of_b(const struct prover *p, const struct fragment *f) {
         delivery(p, f, (struct delivery){"ldmatrix.x1", "(tile_row + lane % 8) * stride + tile_byte", false, 1, 1});
         delivery(p, f, (struct delivery){"ldmatrix.x4", "(tile_row + lane) * stride + tile_byte", false, 4, 1});
     }
-    delivery(p, f,
-             (struct delivery){"ld.shared.b32", "(tile_row + g) * stride + tile_byte + register * 16 + t * 4", false, 1,
-                               1});
+    delivery(
+        p, f,
+        (struct delivery){"ld.shared.b32", "(tile_row + g) * stride + tile_byte + register * 16 + t * 4", false, 1, 1});
 }
 
 /* MM-7: 16-bit elements, a row a k. */
@@ -120,8 +120,8 @@ static void mn_rows(const struct prover *p, const struct fragment *f) {
         delivery(p, f,
                  (struct delivery){"ldmatrix.x2.trans", "(tile_row + lane % 16) * stride + tile_byte", true, 1, 1});
         delivery(p, f,
-                 (struct delivery){"ldmatrix.x4.trans",
-                                   "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16", true, 2, 1});
+                 (struct delivery){"ldmatrix.x4.trans", "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16",
+                                   true, 2, 1});
     } else
         delivery(p, f,
                  (struct delivery){"ldmatrix.x1.trans", "(tile_row + lane % 8) * stride + tile_byte", true, 1, 1});
@@ -137,8 +137,8 @@ static void stores(const struct prover *p, const struct fragment *f) {
         return;
     }
     delivery(p, f,
-             (struct delivery){"stmatrix.x2",
-                               "(tile_row + 16 * warp + lane % 16) * stride + tile_byte + step * 16", false, 1, 1});
+             (struct delivery){"stmatrix.x2", "(tile_row + 16 * warp + lane % 16) * stride + tile_byte + step * 16",
+                               false, 1, 1});
     delivery(p, f,
              (struct delivery){"stmatrix.x2.trans",
                                "(tile_row + lane % 8 + step * 8) * stride + tile_byte + 32 * warp + lane / 8 % 2 * 16",
@@ -148,10 +148,8 @@ static void stores(const struct prover *p, const struct fragment *f) {
 /* ---- wgmma's registers are those of mma ---- */
 
 static void like_mma(const struct prover *p, const struct fragment *f) {
-    static const char *const names[] = {[4] = "mma.m16n8k64.s4/A",
-                                        [8] = "mma.m16n8k32.s8/A",
-                                        [16] = "mma.m16n8k16.f16/A",
-                                        [32] = "mma.m16n8k8.tf32/A"};
+    static const char *const names[] = {
+        [4] = "mma.m16n8k64.s4/A", [8] = "mma.m16n8k32.s8/A", [16] = "mma.m16n8k16.f16/A", [32] = "mma.m16n8k8.tf32/A"};
     struct statement s;
     struct fragment m;
     const bool a = f->operand == FRAGMENT_A, half = !a && f->bits == 16;
@@ -165,8 +163,7 @@ static void like_mma(const struct prover *p, const struct fragment *f) {
         statement_refute(&s, "there is no such mma");
     for (unsigned warp = 0; warp < 4 && s.proved; ++warp)
         for (unsigned r = 0; r < f->registers && s.proved; r += m.registers)
-            prove_shifted(&m, f,
-                          (struct fragment_shift){32 * warp, r, 16 * warp, a ? 0 : 8 * (r / m.registers)}, &s);
+            prove_shifted(&m, f, (struct fragment_shift){32 * warp, r, 16 * warp, a ? 0 : 8 * (r / m.registers)}, &s);
     statement_add(p->out, s);
 }
 
@@ -189,8 +186,8 @@ static void matrices(const struct prover *p) {
             prove_round_trip(&store, &load, transposed, &s);
             statement_add(p->out, s);
         }
-    if (begin(p, "movmatrix", "transposition", must_strdup("movmatrix.trans gives the fragment of the transposed matrix"),
-              &s)) {
+    if (begin(p, "movmatrix", "transposition",
+              must_strdup("movmatrix.trans gives the fragment of the transposed matrix"), &s)) {
         prove_transposition(movmatrix_source, &s);
         statement_add(p->out, s);
     }
@@ -241,14 +238,23 @@ static void shared_operands(const struct prover *p) {
             start_banks(p, name, &x);
         }
         /* unswizzled: the two core matrices of a k step side by side; else as many k steps as a row of the pattern */
-        const struct address_map k = {k_major_at, mode, 128, mode == SWIZZLE_NONE ? 256 : 8 * width, 256,
-                                      mode == SWIZZLE_NONE ? 32 : width, 1, "row", "k byte"};
+        const struct address_map k = {
+            k_major_at, mode,  128,     mode == SWIZZLE_NONE ? 256 : 8 * width, 256, mode == SWIZZLE_NONE ? 32 : width,
+            1,          "row", "k byte"};
         snprintf(name, sizeof name, "wgmma.shared.k_major.%s", swizzle_names[mode]);
-        addresses(p, name, &k, must_format("the %u x %u bytes of a K-major operand fill %u bytes, each once", k.rows,
-                                           k.columns, k.rows * k.columns));
+        addresses(p, name, &k,
+                  must_format("the %u x %u bytes of a K-major operand fill %u bytes, each once", k.rows, k.columns,
+                              k.rows * k.columns));
         start_banks(p, name, &k);
-        const struct address_map m = {mn_major_at, mode, mode == SWIZZLE_NONE ? 128 : 16 * width,
-                                      mode == SWIZZLE_NONE ? 256 : 8 * width, 256, 16, 2, "mn", "k"};
+        const struct address_map m = {mn_major_at,
+                                      mode,
+                                      mode == SWIZZLE_NONE ? 128 : 16 * width,
+                                      mode == SWIZZLE_NONE ? 256 : 8 * width,
+                                      256,
+                                      16,
+                                      2,
+                                      "mn",
+                                      "k"};
         snprintf(name, sizeof name, "wgmma.shared.mn_major.%s", swizzle_names[mode]);
         addresses(p, name, &m,
                   must_format("the %u x %u 16-bit elements of an MN-major operand fill %u bytes, each once", m.rows,

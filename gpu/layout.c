@@ -10,7 +10,7 @@ enum { WORDS = 80 }; /* room for the name of an element */
 struct proof {
     const struct layout *l;
     struct fragment matrix; /* of ldmatrix and stmatrix */
-    int32_t *owner; /* (plane_bytes) row * row_bytes + byte of the matrix, or -1: padding */
+    int32_t *owner;         /* (plane_bytes) row * row_bytes + byte of the matrix, or -1: padding */
     struct layout_slot *slots;
     size_t slot_count, group; /* slots of a warp and tile */
     unsigned warps, registers;
@@ -50,8 +50,8 @@ static void wanted(const struct proof *p, size_t tile, unsigned lane, unsigned r
     const unsigned part = r / f->registers, bits = f->bits;
     const struct fragment_cell c = f->at(f, lane, r % f->registers, 8 * byte / bits);
     const int64_t down = (int64_t)(tile / p->tiles_across) * p->tile_rows + part / l->tiles_columns * f->rows + c.row,
-                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns +
-                           part % l->tiles_columns * f->columns + c.column;
+                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns + part % l->tiles_columns * f->columns +
+                           c.column;
     const int64_t along = l->mn_major ? down : across;
     *row = l->mn_major ? across : down;
     *at = along * bits / 8 + (bits > 8 ? byte % (bits / 8) : 0);
@@ -94,8 +94,9 @@ static bool prove_places(struct proof *p, struct statement *s, struct error *e) 
                 char why[80] = "two bytes of the matrix at one address";
                 if (!l->place && l->stride < width)
                     snprintf(why, sizeof why, "the stride of %u bytes is less than a row's %u", l->stride, width);
-                statement_refute(s, "row %d byte %d and row %u byte %u of the matrix both lie at byte %lld of the plane: %s",
-                                 other / (int)l->row_bytes, other % (int)l->row_bytes, row, byte, (long long)at, why);
+                statement_refute(
+                    s, "row %d byte %d and row %u byte %u of the matrix both lie at byte %lld of the plane: %s",
+                    other / (int)l->row_bytes, other % (int)l->row_bytes, row, byte, (long long)at, why);
                 return true;
             }
             p->owner[at] = (int32_t)(row * l->row_bytes + byte);
@@ -111,8 +112,8 @@ static bool address_of(const struct proof *p, size_t tile, unsigned warp, unsign
     const bool matrix = l->matrices > 0;
     const unsigned lane = matrix ? 8 * (index % l->matrices) + from : from;
     const int64_t down = (int64_t)(tile / p->tiles_across) * p->tile_rows,
-                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns,
-                  tile_row = l->mn_major ? across : down, tile_byte = (l->mn_major ? down : across) * l->wants.bits / 8;
+                  across = (int64_t)(tile % p->tiles_across) * p->tile_columns, tile_row = l->mn_major ? across : down,
+                  tile_byte = (l->mn_major ? down : across) * l->wants.bits / 8;
     const struct shape_value values[] = {
         {"lane", lane},
         {"g", lane / 4},
@@ -178,6 +179,8 @@ static bool refute_alignment(const struct proof *p, struct statement *s) {
         if ((slot->got + l->plane_offset) % l->unit == 0)
             continue;
         char *why = layout_mistake(l, p->slots, p->slot_count, p->group);
+        if (!why && !l->place && l->stride % l->unit != 0)
+            why = must_format("the stride of %u bytes is no multiple of %u", l->stride, l->unit);
         statement_refute(s, "lane %u gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s", slot->lane,
                          (long long)(slot->got + l->plane_offset), l->unit, l->unit, l->matrices > 0 ? "row" : "access",
                          why ? "; " : "", why ? why : "");
@@ -203,7 +206,8 @@ static char *split_rows(const struct proof *p, struct error *e) {
         good = good && q.slots[i].wanted;
     free(q.slots);
     if (good)
-        return must_strdup(l->trans ? "transposed once too often: the layout needs no .trans" : "transposed: the layout needs .trans");
+        return must_strdup(l->trans ? "transposed once too often: the layout needs no .trans"
+                                    : "transposed: the layout needs .trans");
     if (l->matrices > 0 && l->mn_major && l->wants.bits != 16)
         return must_format("no address is right: .trans exchanges 16-bit units, and the elements have %u bits",
                            l->wants.bits);
@@ -235,10 +239,12 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
         why = longer;
     }
     snprintf(who, sizeof who, "%.*s", (int)strcspn(l->wants.name, "."), l->wants.name);
-    statement_refute(s,
-                     store ? "lane %u, register %u, byte %u goes to %s; %s has %s there: %s"
-                           : "lane %u, register %u, byte %u holds %s; %s wants %s: %s",
-                     lane, r, byte, got, who, want, why);
+    if (store)
+        statement_refute(s, "lane %u, register %u, byte %u is %s's %s and goes to %s%s: %s", lane, r, byte, who, want,
+                         at >= 0 && at < l->plane_bytes && p->owner[at] >= 0 ? "the place of " : "", got, why);
+    else
+        statement_refute(s, "lane %u, register %u, byte %u holds %s; %s wants %s: %s", lane, r, byte, got, who, want,
+                         why);
     free(why);
 }
 
@@ -269,8 +275,9 @@ static char *claim(const struct layout *l) {
     char count[16] = "";
     if (parts > 1)
         snprintf(count, sizeof count, "%u x ", parts);
-    return must_format("%s at %s %s %s%s of every tile of %u rows of %u bytes", l->access_name, expr_text(l->address),
-                       store ? "puts down" : "delivers", count, l->wants.name, l->rows, l->row_bytes);
+    return must_format("%s at `%s` %s %s%s %s %u rows of %u bytes", l->access_name, expr_text(l->address),
+                       store ? "puts down" : "delivers", count, l->wants.name, store ? "as" : "from", l->rows,
+                       l->row_bytes);
 }
 
 bool layout_prove(const struct layout *l, struct statement *s, struct error *e) {

@@ -36,9 +36,10 @@ struct layout {
     unsigned matrices;    /* ldmatrix, stmatrix: 1, 2, 4 */
     bool trans;
     unsigned unit; /* bytes that one address stands for: 16; of ld.shared, st.shared 1, 2, 4, 8 or 16 */
-    /* Byte of the plane that a lane's address leads to. Names: lane, g, t, warp; ldmatrix, stmatrix: matrix, row (lane / 8,
-     * lane % 8), step (which instruction, where an operand takes several); ld.shared, st.shared: register, byte (the
-     * first of the access); tile_row, tile_byte (where in the matrix the operand begins); stride, offset. Owned. */
+    /* Byte of the plane that a lane's address leads to. Names: lane, g, t, warp; ldmatrix, stmatrix: matrix, row (lane
+     * / 8, lane % 8), step (which instruction, where an operand takes several); ld.shared, st.shared: register, byte
+     * (the first of the access); tile_row, tile_byte (where in the matrix the operand begins); stride, offset. Owned.
+     */
     struct spec_expr *address;
 
     struct fragment wants;
@@ -73,7 +74,7 @@ bool layout_in_reach(const struct spec_expr *x, int64_t at, struct error *e);
 int64_t layout_linear(const struct layout *l, int64_t stride, int64_t slot_stride, int64_t row, int64_t byte);
 int64_t layout_swizzled(const struct layout *l, int64_t row, int64_t linear, int64_t plane_offset);
 
-struct layout_slot { /* one address: of one lane, for one access */
+struct layout_slot {            /* one address: of one lane, for one access */
     unsigned warp, lane, index; /* of matrices: register; else of the access */
     int64_t got;                /* address that the layout's expression gives */
     int64_t want;               /* address that would be right; meaningless when !wanted */

@@ -98,19 +98,24 @@ static int64_t linear(const struct layout *l, int64_t row, int64_t byte) {
     return layout_linear(l, l->stride, l->slot_stride, row, byte);
 }
 
-/* swizzle(a) + d where swizzle(a + d) is wanted, d the same for all that are wrong; 0: no. */
-static int64_t added_after(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    for (int64_t k = 1; k <= 512; ++k) {
-        const int64_t d = k % 2 ? (k + 1) / 2 : -k / 2; /* 1 -1 2 -2 .. */
-        bool fits = true;
-        for (size_t i = 0; i < count && fits; ++i) {
-            const struct layout_slot *s = &slots[i];
-            fits = !wrong(s) ||
-                   s->got == layout_swizzled(l, s->row, linear(l, s->row, s->byte) - d, l->plane_offset) + d;
-        }
-        if (fits)
-            return d;
+static bool fits_addition(const struct layout *l, const struct layout_slot *slots, size_t count, int64_t d) {
+    for (size_t i = 0; i < count; ++i) {
+        const struct layout_slot *s = &slots[i];
+        if (wrong(s) && s->got != layout_swizzled(l, s->row, linear(l, s->row, s->byte) - d, l->plane_offset) + d)
+            return false;
     }
+    return true;
+}
+
+/* swizzle(a) + d where swizzle(a + d) is wanted, d the same for all that are wrong, whole units first; 0: no. */
+static int64_t added_after(const struct layout *l, const struct layout_slot *slots, size_t count) {
+    for (int64_t step = l->unit; step > 0; step = step > 1 ? 1 : 0)
+        for (int64_t d = step; d <= 256; d += step) {
+            if (fits_addition(l, slots, count, d))
+                return d;
+            if (fits_addition(l, slots, count, -d))
+                return -d;
+        }
     return 0;
 }
 
@@ -137,8 +142,9 @@ static char *swizzle_mistake(const struct layout *l, const struct layout_slot *s
                            d < 0 ? '-' : '+', (long long)(d < 0 ? -d : d), d < 0 ? '-' : '+',
                            (long long)(d < 0 ? -d : d));
     if (whole)
-        return must_strdup("xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
-                           "wanted");
+        return must_strdup(
+            "xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
+            "wanted");
     return NULL;
 }
 
@@ -155,15 +161,20 @@ static char *shifted(const struct layout *l, const struct layout_slot *slots, si
         }
     if (!first)
         return NULL;
-    const int64_t rows = known ? known->got_row - known->row : 0, bytes = known ? known->got_byte - known->byte : 0,
-                  distance = first->got - first->want;
+    const int64_t distance = first->got - first->want;
+    const bool whole_rows = !known && !l->place && distance % l->stride == 0; /* all of them in no row at all */
+    const int64_t rows = known        ? known->got_row - known->row
+                         : whole_rows ? distance / l->stride
+                                      : 0,
+                  bytes = known ? known->got_byte - known->byte : 0;
     for (size_t i = 0; i < count; ++i) {
         const struct layout_slot *s = &slots[i];
         int64_t at;
         if (!wrong(s))
             continue;
         same_address = same_address && s->got - s->want == distance;
-        same_element = same_element && known && layout_place(l, s->row + rows, s->byte + bytes, &at, NULL) && at == s->got;
+        same_element = same_element && (known || whole_rows) &&
+                       layout_place(l, s->row + rows, s->byte + bytes, &at, NULL) && at == s->got;
         same_half = same_half && s->byte % 32 == first->byte % 32;
     }
     name_wrong(slots, count, who);
@@ -171,7 +182,9 @@ static char *shifted(const struct layout *l, const struct layout_slot *slots, si
         return must_format("row offset: %s %lld row%s too %s", who, (long long)(rows < 0 ? -rows : rows),
                            rows == 1 || rows == -1 ? "" : "s", rows < 0 ? "low" : "high");
     if (same_element && rows == 0 && same_half && l->unit == 16 &&
-        bytes == (first->byte % 32 == 0 ? 16 : first->byte % 32 == 16 ? -16 : 0))
+        bytes == (first->byte % 32 == 0    ? 16
+                  : first->byte % 32 == 16 ? -16
+                                           : 0))
         return must_format("wrong half: bytes %d..%d of a row for bytes %d..%d", bytes > 0 ? 16 : 0,
                            bytes > 0 ? 31 : 15, bytes > 0 ? 0 : 16, bytes > 0 ? 15 : 31);
     const int64_t d = same_address ? distance : same_element && rows == 0 ? bytes : 0, size = d < 0 ? -d : d;
@@ -198,13 +211,19 @@ static bool fits_strides(const struct layout *l, const struct layout_slot *slots
 }
 
 static char *other_stride(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    if (l->place)
+    size_t w = 0;
+    while (w < count && !wrong(&slots[w]))
+        ++w;
+    if (l->place || w == count)
         return NULL;
     for (unsigned step = 0; step < MOST_STEP; ++step) {
-        if (fits_strides(l, slots, count, step, l->slot_stride))
+        /* one that is wrong first: most steps fail there already */
+        if (step != l->stride && fits_strides(l, &slots[w], 1, step, l->slot_stride) &&
+            fits_strides(l, slots, count, step, l->slot_stride))
             return must_format("wrong stride: the addresses step %u bytes a row, the rows lie %u apart", step,
                                l->stride);
-        if (l->slot_bytes > 0 && fits_strides(l, slots, count, l->stride, step))
+        if (l->slot_bytes > 0 && step != l->slot_stride && fits_strides(l, &slots[w], 1, l->stride, step) &&
+            fits_strides(l, slots, count, l->stride, step))
             return must_format("wrong slot stride: the addresses step %u bytes a slot, the slots lie %u apart", step,
                                l->slot_stride);
     }

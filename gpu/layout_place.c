@@ -53,10 +53,11 @@ bool layout_check(const struct layout *l, struct error *e) {
         return false;
     const unsigned tile_rows = l->wants.rows * l->tiles_rows, tile_columns = l->wants.columns * l->tiles_columns;
     if (rows == 0 || columns == 0 || rows % tile_rows != 0 || columns % tile_columns != 0)
-        return fail(e,
-                    "the matrix holds %u %s x %u %s of %s, which takes %u x %u at a time: the one must be a multiple of "
-                    "the other",
-                    rows, l->wants.row_name, columns, l->wants.column_name, l->wants.name, tile_rows, tile_columns);
+        return fail(
+            e,
+            "the matrix holds %u %s x %u %s of %s, which takes %u x %u at a time: the one must be a multiple of "
+            "the other",
+            rows, l->wants.row_name, columns, l->wants.column_name, l->wants.name, tile_rows, tile_columns);
     if (l->matrices > 0 && registers % l->matrices != 0)
         return fail(e, "%s moves %u registers, and %u x %s have %u", l->access_name, l->matrices,
                     l->tiles_rows * l->tiles_columns, l->wants.name, registers);

@@ -11,8 +11,8 @@ struct reader {
     struct error *e;
 };
 
-static bool number(const struct reader *r, const struct yaml_node *map, const char *key, const char *what, int64_t least,
-                   int64_t most, bool needed, unsigned *out) {
+static bool number(const struct reader *r, const struct yaml_node *map, const char *key, const char *what,
+                   int64_t least, int64_t most, bool needed, unsigned *out) {
     const struct yaml_node *node = yaml_get(map, key);
     int64_t value;
     if (!node)
@@ -89,15 +89,16 @@ static bool read_swizzle(const struct reader *r, const struct yaml_node *node) {
 }
 
 static bool read_memory(const struct reader *r) {
-    static const char *const keys[] = {"stride", "slot", "swizzle", "at", NULL},
-                      *const slot_keys[] = {"bytes", "stride", NULL};
+    static const char *const keys[] = {"stride", "slot", "swizzle", "at", NULL}, *const slot_keys[] = {"bytes",
+                                                                                                       "stride", NULL};
     const struct yaml_node *m, *node;
     struct layout *l = r->l;
     if (!map_of(r, "memory", keys, &m, true))
         return false;
     if ((node = yaml_get(m, "at"))) {
         if (m->count > 1)
-            return yaml_fail(r->doc, m, 0, r->e, "memory.at says where a byte lies: no stride, slot or swizzle beside it");
+            return yaml_fail(r->doc, m, 0, r->e,
+                             "memory.at says where a byte lies: no stride, slot or swizzle beside it");
         return (l->place = expr_read(r->doc, node, "memory.at", r->e)) != NULL;
     }
     if (!number(r, m, "stride", "memory", 1, LAYOUT_MOST_BYTES, true, &l->stride))
@@ -119,12 +120,14 @@ static bool read_plane(const struct reader *r) {
 }
 
 static bool read_access(const struct reader *r) {
-    static const char *const loads[] = {"ldmatrix.x1",       "ldmatrix.x2",       "ldmatrix.x4",  "ldmatrix.x1.trans",
-                                        "ldmatrix.x2.trans", "ldmatrix.x4.trans", "ld.shared.b8", "ld.shared.b16",
-                                        "ld.shared.b32",     "ld.shared.v2.b32",  "ld.shared.v4.b32", NULL},
-                      *const stores[] = {"stmatrix.x1",       "stmatrix.x2",       "stmatrix.x4",  "stmatrix.x1.trans",
-                                         "stmatrix.x2.trans", "stmatrix.x4.trans", "st.shared.b8", "st.shared.b16",
-                                         "st.shared.b32",     "st.shared.v2.b32",  "st.shared.v4.b32", NULL};
+    static const char *const loads[] = {"ldmatrix.x1",       "ldmatrix.x2",       "ldmatrix.x4",
+                                        "ldmatrix.x1.trans", "ldmatrix.x2.trans", "ldmatrix.x4.trans",
+                                        "ld.shared.b8",      "ld.shared.b16",     "ld.shared.b32",
+                                        "ld.shared.v2.b32",  "ld.shared.v4.b32",  NULL},
+                             *const stores[] = {"stmatrix.x1",       "stmatrix.x2",       "stmatrix.x4",
+                                                "stmatrix.x1.trans", "stmatrix.x2.trans", "stmatrix.x4.trans",
+                                                "st.shared.b8",      "st.shared.b16",     "st.shared.b32",
+                                                "st.shared.v2.b32",  "st.shared.v4.b32",  NULL};
     const struct yaml_node *load = yaml_get(r->doc->root, "load"), *store = yaml_get(r->doc->root, "store"),
                            *node = load ? load : store;
     size_t which;
@@ -151,10 +154,11 @@ static bool read_operand(const struct reader *r) {
         !yaml_string(r->doc, node, "wants", &text, r->e))
         return false;
     if (!fragment_named(text, &l->wants))
-        return yaml_fail(r->doc, node, 0, r->e,
-                         "wants: no operand is called %s; want one like 'mma.m16n8k32.s8 A' (`warpproof prove fragments "
-                         "--list` names them)",
-                         quote(text).text);
+        return yaml_fail(
+            r->doc, node, 0, r->e,
+            "wants: no operand is called %s; want one like 'mma.m16n8k32.s8 A' (`warpproof prove fragments "
+            "--list` names them)",
+            quote(text).text);
     l->tiles_rows = l->tiles_columns = 1;
     if (!map_of(r, "tiles", keys, &tiles, false))
         return false;

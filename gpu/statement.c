@@ -43,7 +43,6 @@ size_t statements_refuted(const struct statement_list *l) {
 bool statement_selected(const char *name, const char *const *patterns, size_t count) {
     bool selected = count == 0;
     for (size_t i = 0; i < count && !selected; ++i)
-        selected =
-            strpbrk(patterns[i], "*?[") ? fnmatch(patterns[i], name, 0) == 0 : strstr(name, patterns[i]) != NULL;
+        selected = strpbrk(patterns[i], "*?[") ? fnmatch(patterns[i], name, 0) == 0 : strstr(name, patterns[i]) != NULL;
     return selected;
 }

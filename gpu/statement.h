@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 struct statement {
-    char *name;           /* a path: "mma.m16n8k32.s8/A/bijection"; owned */
-    char *text;           /* what is claimed, one sentence; owned */
-    uint64_t domain;      /* how many cases were enumerated until the end, or until the counterexample */
+    char *name;      /* a path: "mma.m16n8k32.s8/A/bijection"; owned */
+    char *text;      /* what is claimed, one sentence; owned */
+    uint64_t domain; /* how many cases were enumerated until the end, or until the counterexample */
     bool proved;
     char *counterexample; /* the first, in words; NULL when proved; owned */
 };

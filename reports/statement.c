@@ -43,9 +43,10 @@ void statement_names(FILE *out, const struct statement_list *l) {
         fprintf(out, "%-*s  %s\n", width, l->items[i].name, l->items[i].text);
 }
 
-void statement_totals(FILE *out, const struct statement_list *l) {
+void statement_totals(FILE *out, const struct statement_list *l, size_t skipped) {
     const size_t refuted = statements_refuted(l), proved = l->count - refuted;
-    fprintf(out, "%zu proved, %zu refuted\n%zu passed, %zu failed, 0 skipped\n", proved, refuted, proved, refuted);
+    fprintf(out, "%zu proved, %zu refuted\n%zu passed, %zu failed, %zu skipped\n", proved, refuted, proved, refuted,
+            skipped);
 }
 
 static struct fy_node *statements_node(struct fy_document *d, const char *subject, const struct statement_list *l) {

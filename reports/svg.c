@@ -168,9 +168,9 @@ char *svg_bank_map(const char *title, const struct svg_touch *touches, size_t co
     for (size_t i = 0; i < count; ++i) {
         const size_t at = (size_t)touches[i].wavefront * BANKS + touches[i].bank % BANKS;
         char *longer = lanes[at]++ == 0 ? must_format("T%u", touches[i].lane)
-                       : lanes[at] == 2 ? must_format("%s+1", cells[at].label)
-                                        : must_format("%.*s+%u", (int)strcspn(cells[at].label, "+"), cells[at].label,
-                                                      lanes[at] - 1);
+                       : lanes[at] == 2
+                           ? must_format("%s+1", cells[at].label)
+                           : must_format("%.*s+%u", (int)strcspn(cells[at].label, "+"), cells[at].label, lanes[at] - 1);
         free((char *)cells[at].label);
         cells[at].label = longer;
         cells[at].colour = lanes[at] == 1 ? touches[i].lane / 4 % SVG_COLOURS : cells[at].colour;

@@ -16,9 +16,9 @@ struct svg_cell {
 struct svg_grid {
     const char *title, *row_axis, *column_axis;
     unsigned rows, columns;
-    const struct svg_cell *cells;               /* (rows * columns) row by row */
+    const struct svg_cell *cells;                       /* (rows * columns) row by row */
     const char *const *row_names, *const *column_names; /* (rows), (columns); NULL: 0, 1, 2 ... */
-    const struct svg_cell *legend;              /* (legend_count), may be NULL */
+    const struct svg_cell *legend;                      /* (legend_count), may be NULL */
     size_t legend_count;
     unsigned cell_width, cell_height; /* pixels; 0: 44 and 18 */
 };
