@@ -193,7 +193,7 @@ static int prove_statements(const struct options *o) {
         if (o->json != NULL && !statement_json(o->json, "banks", &l, &e)) {
             code = failed(&e);
         } else {
-            statement_totals(stdout, &l);
+            statement_totals(stdout, &l, 0);
             code = statements_refuted(&l) > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
         }
     }
