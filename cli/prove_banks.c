@@ -15,7 +15,8 @@ static const char usage[] =
     "usage: warpproof prove banks [PATTERN...] [--list]\n"
     "       warpproof prove banks --rows N --row-bytes N --stride N [--op OP] [--xor MASK[:SHIFT]] [--offset N]\n"
     "                             [--mask HEX] [--wavefronts N] [--svg FILE]\n"
-    "       warpproof prove banks --advise --rows N --row-bytes N [--align N] [--max-stride N] [--op OP]\n"
+    "       warpproof prove banks --advise --rows N --row-bytes N [--align N] [--max-stride N] [--op OP] [--offset N]\n"
+    "                             [--mask HEX]\n"
     "       warpproof prove banks --layout FILE [--wavefronts N] [--svg FILE]\n"
     "       warpproof prove banks --table FILE\n"
     "\n"
@@ -88,7 +89,8 @@ static int judge_claim(const struct options *o, struct bank_count c) {
     }
     const bool good = c.wavefronts == o->wavefronts;
     if (!good) {
-        printf("REFUTED: %u wavefronts are claimed, all accesses take %u\n", o->wavefronts, c.wavefronts);
+        printf("REFUTED: %u wavefront%s claimed, all accesses take %u\n", o->wavefronts,
+               o->wavefronts == 1 ? " is" : "s are", c.wavefronts);
     }
     printf("%d passed, %d failed, 0 skipped\n", good, !good);
     return good ? EXIT_PASSED : EXIT_KERNEL_WRONG;

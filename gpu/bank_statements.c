@@ -189,6 +189,57 @@ static void rule_broadcast(struct statement *s) {
     }
 }
 
+static const char *const matrix_ops[] = {"ldmatrix.x1",       "ldmatrix.x2",       "ldmatrix.x4",
+                                         "stmatrix.x1",       "stmatrix.x2",       "stmatrix.x4",
+                                         "ldmatrix.x1.trans", "ldmatrix.x2.trans", "ldmatrix.x4.trans",
+                                         "stmatrix.x1.trans", "stmatrix.x2.trans", "stmatrix.x4.trans"};
+
+/* All matrices of an access are the same one; lanes that give no address hold two different values. */
+static void rule_matrices(struct statement *s) {
+    for (unsigned k = 0; k < sizeof matrix_ops / sizeof *matrix_ops; ++k) {
+        const struct bank_op op = op_of(matrix_ops[k]);
+        for (uint32_t stride = 16; stride <= 512; stride += 16)
+            for (uint32_t unused = 0; unused <= 4096 && s->proved; unused += 4096) {
+                uint32_t at[LANES];
+                for (uint32_t lane = 0; lane < LANES; ++lane)
+                    at[lane] = lane < 8 * op.matrices ? lane % 8 * stride : unused;
+                const unsigned one = gcd(stride / 16, 8), want = op.matrices * one;
+                const struct bank_count got = bank_count(op.kind, op.bytes, op.matrices, at, UINT32_MAX);
+                ++s->domain;
+                if (got.wavefronts != want || got.conflicts != want - op.matrices)
+                    statement_refute(s, "%s, stride %u: %u wavefronts, %u conflicts, want %u and %u", op.name, stride,
+                                     got.wavefronts, got.conflicts, want, want - op.matrices);
+            }
+    }
+}
+
+/* Rows as wide as the pattern; wgmma and TMA xor bits 4 .. of an address with bits 7 .. of it. */
+static void rule_swizzles(struct statement *s) {
+    for (uint32_t width = 32; width <= 128; width *= 2) {
+        const struct bank_tile t = {.rows = 64,
+                                    .row_bytes = width,
+                                    .stride = width,
+                                    .xor_mask = width / 16 - 1,
+                                    .xor_shift = width == 128 ? 0 : width == 64 ? 1 : 2};
+        for (uint32_t first = 0; first < t.rows; first += 8)
+            for (uint32_t chunk = 0; chunk < width / 16 && s->proved; ++chunk) {
+                uint32_t at[LANES] = {0};
+                for (uint32_t row = 0; row < 8; ++row) {
+                    const uint32_t plain = (first + row) * width + 16 * chunk;
+                    at[row] = bank_tile_place(&t, first + row, 16 * chunk);
+                    if (at[row] != (plain ^ (plain >> 3 & (width / 16 - 1) << 4)))
+                        statement_refute(s, "%u bytes: chunk %u of row %u lies at byte %u, the pattern has it elsewhere",
+                                         width, chunk, first + row, at[row]);
+                }
+                const unsigned got = bank_count(BANK_MATRIX, 16, 1, at, UINT32_MAX).wavefronts;
+                ++s->domain;
+                if (got != 1)
+                    statement_refute(s, "%u bytes: chunk %u of rows %u to %u takes %u wavefronts", width, chunk, first,
+                                     first + 7, got);
+            }
+    }
+}
+
 static const struct {
     const char *name, *text;
     void (*prove)(struct statement *s);
@@ -196,6 +247,14 @@ static const struct {
     {"rule/matrix-stride", "a matrix of 8 rows, s bytes apart, takes gcd(s / 16, 8) wavefronts", rule_gcd},
     {"rule/matrix-or-words", "32 lanes that load one word each of 8 rows x 16 bytes take as many wavefronts as ldmatrix",
      rule_words},
+    {"rule/matrices",
+     "each matrix of ldmatrix and stmatrix is served by itself, also when all are the same; .trans costs the same, and the "
+     "addresses of lanes beyond 8 a matrix cost nothing",
+     rule_matrices},
+    {"rule/swizzles",
+     "eight rows, the first a multiple of 8, swizzled by the 32, 64 or 128-byte pattern of their width: one wavefront a "
+     "matrix",
+     rule_swizzles},
     {"rule/phases", "neighbours without a conflict: 8, 16, 32 bits a lane take 1 wavefront, 64 bits 2, 128 bits 4",
      rule_phases},
     {"rule/one-word", "lanes at one address never conflict; lanes in one bank at different words all do", rule_broadcast},
