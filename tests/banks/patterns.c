@@ -1,5 +1,6 @@
 #include "../../ref/random.h"
 #include "banks.h"
+#include <string.h>
 
 enum { LANES = 32, IDLE = -1 };
 
@@ -59,6 +60,18 @@ static void matrices(FILE *out) {
         PATTERN(p, matrix_ops[i % MATRIX_OPS], "m_rand%d_%d", span, i);
         for (int lane = 0; lane < LANES; ++lane)
             p.at[lane] = below(span) * 16;
+        put(out, &p);
+    }
+}
+
+/* All matrices of an access the same one, or every second; lanes that give no row hold another address. */
+static void equal_matrices(FILE *out) {
+    for (int i = 0; i < 2 * MATRIX_OPS; ++i) {
+        const int stride = 16 << i % 3, apart = i < MATRIX_OPS ? 1 : 2;
+        PATTERN(p, matrix_ops[i % MATRIX_OPS], "m_equal%d_stride%d", apart, stride);
+        const int lanes = 8 * (strstr(p.op, "_x")[2] - '0');
+        for (int lane = 0; lane < LANES; ++lane)
+            p.at[lane] = lane < lanes ? lane % 8 * stride + lane / 8 % apart * 16 : 4096 + below(64) * 16;
         put(out, &p);
     }
 }
@@ -170,6 +183,7 @@ void patterns_write(FILE *out) {
     stream = random_open(random_key("bank patterns"), 0);
     fprintf(out, "# op\tlabel\twavefronts\tconflicts\tbyte offset of each lane, -1 = lane inactive\n");
     matrices(out);
+    equal_matrices(out);
     strided(out);
     randoms(out);
     masked(out);
