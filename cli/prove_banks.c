@@ -96,11 +96,9 @@ static int judge_claim(const struct options *o, struct bank_count c) {
     return good ? EXIT_PASSED : EXIT_KERNEL_WRONG;
 }
 
-static bool put_svg(const char *path, char *text, size_t size, struct error *e) {
-    const bool good =
-        text != NULL ? file_put(path, text, size, e) : fail(e, "%s: no memory for the picture", path);
-    free(text);
-    return good;
+/* path NULL: there is nothing to write. */
+static bool put_svg(const char *path, const char *text, size_t size, struct error *e) {
+    return path == NULL || (text != NULL ? file_put(path, text, size, e) : fail(e, "%s: no memory for the picture", path));
 }
 
 static int prove_tile(const struct options *o) {
@@ -111,10 +109,12 @@ static int prove_tile(const struct options *o) {
         return failed(&e);
     }
     banks_tile_text(stdout, t);
-    if ((o->json != NULL && !banks_tile_json(o->json, t, &e)) ||
-        (o->svg != NULL && !put_svg(o->svg, banks_tile_svg(t, &size), size, &e))) {
+    char *picture = o->svg != NULL ? banks_tile_svg(t, &size) : NULL;
+    if ((o->json != NULL && !banks_tile_json(o->json, t, &e)) || !put_svg(o->svg, picture, size, &e)) {
+        free(picture);
         return failed(&e);
     }
+    free(picture);
     return judge_claim(o, bank_tile_count(t));
 }
 
@@ -133,20 +133,26 @@ static int advise(const struct options *o) {
     return code;
 }
 
+static bool svg_spares(const struct options *o, struct error *e) {
+    return o->svg == NULL || !file_same(o->svg, o->layout) || fail(e, "--svg %s is the input %s", o->svg, o->layout);
+}
+
 static int prove_layout(const struct options *o) {
     struct error e;
     struct bank_layout b;
     size_t size = 0;
     struct layout *l = layout_read(o->layout, &e);
     int code = EXIT_INPUT;
-    if (l == NULL || !json_spares(o->json, o->layout, &e) || !json_spares(o->svg, o->layout, &e) ||
+    if (l == NULL || !json_spares(o->json, o->layout, &e) || !svg_spares(o, &e) ||
         !bank_layout_count(l, &b, &e)) {
         code = failed(&e);
     } else {
         banks_layout_text(stdout, l, &b);
-        const bool written = (o->json == NULL || banks_layout_json(o->json, l, &b, &e)) &&
-                             (o->svg == NULL || put_svg(o->svg, banks_layout_svg(l, &b, &size), size, &e));
+        char *picture = o->svg != NULL ? banks_layout_svg(l, &b, &size) : NULL;
+        const bool written =
+            (o->json == NULL || banks_layout_json(o->json, l, &b, &e)) && put_svg(o->svg, picture, size, &e);
         code = written ? judge_claim(o, b.count) : failed(&e);
+        free(picture);
     }
     layout_free(l);
     return code;
@@ -345,6 +351,9 @@ static int check_options(const struct mode *m, struct options *o) {
         !bank_tile_matrices(o->tile.rows, o->tile.row_bytes, &o->tile.op)) {
         return usage_error(name, "%u rows of %u bytes are no matrices of 8 rows x 16 bytes: say how they are read, --op OP",
                            o->tile.rows, o->tile.row_bytes);
+    }
+    if (o->json != NULL && o->svg != NULL && strcmp(o->json, o->svg) == 0) {
+        return usage_error(name, "--json and --svg name one file, %s", o->svg);
     }
     struct error e;
     if ((o->json != NULL && !file_can_put(o->json, &e)) || (o->svg != NULL && !file_can_put(o->svg, &e))) {

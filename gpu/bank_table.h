@@ -22,7 +22,7 @@ struct bank_table {
     char *comments; /* the lines that begin with '#', each with its newline; never NULL */
 };
 
-enum { BANK_TABLE_BYTES = 1 << 24, BANK_TABLE_OFFSET = 1 << 28 };
+enum { BANK_TABLE_BYTES = 1 << 22, BANK_TABLE_OFFSET = 1 << 28 };
 
 /* Reads lines of columns, separated by one tab:
  *     op  label  wavefronts  conflicts  addresses         or         op  label  addresses
