@@ -1,8 +1,8 @@
 /* warpproof prove banks: wavefronts and bank conflicts of shared memory. */
+#include "../reports/prove_banks.h"
 #include "../gpu/bank_statements.h"
 #include "../ref/checked.h"
 #include "../reports/file.h"
-#include "../reports/prove_banks.h"
 #include "../reports/statement.h"
 #include "command.h"
 #include "judging.h"
@@ -20,15 +20,18 @@ static const char usage[] =
     "       warpproof prove banks --layout FILE [--wavefronts N] [--svg FILE]\n"
     "       warpproof prove banks --table FILE\n"
     "\n"
-    "Proves what is said of wavefronts and bank conflicts: the rules, the padded planes of the kernels, and what a GPU\n"
-    "counted. PATTERN is part of a statement's name, or a glob that matches all of it. With --rows it shows those of your\n"
+    "Proves what is said of wavefronts and bank conflicts: the rules, the padded planes of the kernels, and what a "
+    "GPU\n"
+    "counted. PATTERN is part of a statement's name, or a glob that matches all of it. With --rows it shows those of "
+    "your\n"
     "rows: the bank in which each begins, which lanes each wavefront serves, which rows meet in which banks.\n"
     "\n"
     "  --list             names and texts of the statements; nothing is proved\n"
     "  --rows N           rows of the tile\n"
     "  --row-bytes N      data bytes of a row\n"
     "  --stride N         bytes from row to row\n"
-    "  --op OP            ldmatrix.x1|x2|x4[.trans], stmatrix likewise: matrices of 8 rows x 16 bytes, down the rows first;\n"
+    "  --op OP            ldmatrix.x1|x2|x4[.trans], stmatrix likewise: matrices of 8 rows x 16 bytes, down the rows "
+    "first;\n"
     "                     ld8 ld16 ld32 ld64 ld128, st8 ... st128: bits a lane, along the rows first\n"
     "                     (default: the ldmatrix that covers the tile with fewest instructions)\n"
     "  --xor MASK[:SHIFT] a swizzle of 16-byte chunks of a row: chunk ^= row >> SHIFT & MASK\n"
@@ -39,7 +42,8 @@ static const char usage[] =
     "  --align N          --advise: strides are multiples of N (default 16)\n"
     "  --max-stride N     --advise: the largest stride (default: until the banks repeat)\n"
     "  --layout FILE      a layout of your own (docs/prove.md): all its accesses\n"
-    "  --table FILE       accesses by their addresses (format: fixtures/golden/banks_h200.tsv; counts may be left out);\n"
+    "  --table FILE       accesses by their addresses (format: fixtures/golden/banks_h200.tsv; counts may be left "
+    "out);\n"
     "                     rows whose counts are not the model's are marked\n"
     "  --svg FILE         the access with most wavefronts as a picture: lanes by wavefront and bank\n"
     "  --json FILE        write the results, whole or not at all\n"
@@ -98,7 +102,8 @@ static int judge_claim(const struct options *o, struct bank_count c) {
 
 /* path NULL: there is nothing to write. */
 static bool put_svg(const char *path, const char *text, size_t size, struct error *e) {
-    return path == NULL || (text != NULL ? file_put(path, text, size, e) : fail(e, "%s: no memory for the picture", path));
+    return path == NULL ||
+           (text != NULL ? file_put(path, text, size, e) : fail(e, "%s: no memory for the picture", path));
 }
 
 static int prove_tile(const struct options *o) {
@@ -143,8 +148,7 @@ static int prove_layout(const struct options *o) {
     size_t size = 0;
     struct layout *l = layout_read(o->layout, &e);
     int code = EXIT_INPUT;
-    if (l == NULL || !json_spares(o->json, o->layout, &e) || !svg_spares(o, &e) ||
-        !bank_layout_count(l, &b, &e)) {
+    if (l == NULL || !json_spares(o->json, o->layout, &e) || !svg_spares(o, &e) || !bank_layout_count(l, &b, &e)) {
         code = failed(&e);
     } else {
         banks_layout_text(stdout, l, &b);
@@ -187,8 +191,7 @@ static int prove_statements(const struct options *o) {
     struct statement_list l = {NULL, 0};
     char *root = project_root(&e);
     int code;
-    if (root == NULL ||
-        !bank_prove_all(root, o->patterns, o->pattern_count, (o->given & GIVEN_LIST) != 0, &l, &e)) {
+    if (root == NULL || !bank_prove_all(root, o->patterns, o->pattern_count, (o->given & GIVEN_LIST) != 0, &l, &e)) {
         code = failed(&e);
     } else if (l.count == 0) {
         usage_error(name, "no statement matches '%s' (see warpproof prove banks --list)", o->patterns[0]);
@@ -264,7 +267,8 @@ static int take_xor(struct bank_tile *t) {
     char *mask = must_format("%.*s", n < 32 ? (int)n : 32, optarg);
     int64_t m = 0, shift = 0;
     const bool good = yaml_parse_integer(mask, &m) == NULL && m >= 1 && m < BANK_TILE_ROWS / 16 &&
-                      (optarg[n] == 0 || yaml_parse_integer(optarg + n + 1, &shift) == NULL) && shift >= 0 && shift <= 31;
+                      (optarg[n] == 0 || yaml_parse_integer(optarg + n + 1, &shift) == NULL) && shift >= 0 &&
+                      shift <= 31;
     free(mask);
     t->xor_mask = (uint32_t)m;
     t->xor_shift = (uint32_t)shift;
@@ -291,9 +295,8 @@ static int take(int c, struct options *o) {
     case GIVEN_MAX_STRIDE:
         return take_number(GIVEN_MAX_STRIDE, 1, BANK_TILE_STRIDE, &o->max_stride);
     case GIVEN_OP:
-        return bank_op_named(optarg, &o->tile.op)
-                   ? -1
-                   : usage_error(name, "--op %s: want one of %s", optarg, bank_op_names);
+        return bank_op_named(optarg, &o->tile.op) ? -1
+                                                  : usage_error(name, "--op %s: want one of %s", optarg, bank_op_names);
     case GIVEN_XOR:
         return take_xor(&o->tile);
     case GIVEN_MASK:
@@ -347,9 +350,9 @@ static int check_options(const struct mode *m, struct options *o) {
     if (o->given & GIVEN_LIST && o->given & GIVEN_JSON) {
         return usage_error(name, "--json does not go with --list");
     }
-    if (m->needs != 0 && !(o->given & GIVEN_OP) &&
-        !bank_tile_matrices(o->tile.rows, o->tile.row_bytes, &o->tile.op)) {
-        return usage_error(name, "%u rows of %u bytes are no matrices of 8 rows x 16 bytes: say how they are read, --op OP",
+    if (m->needs != 0 && !(o->given & GIVEN_OP) && !bank_tile_matrices(o->tile.rows, o->tile.row_bytes, &o->tile.op)) {
+        return usage_error(name,
+                           "%u rows of %u bytes are no matrices of 8 rows x 16 bytes: say how they are read, --op OP",
                            o->tile.rows, o->tile.row_bytes);
     }
     if (o->json != NULL && o->svg != NULL && strcmp(o->json, o->svg) == 0) {

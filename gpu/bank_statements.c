@@ -13,20 +13,13 @@ enum { LANES = 32, BANKS = 32 };
 
 /* facts/ptx.md 5.2, as it is written there. */
 const struct bank_rows_fact bank_rows_facts[] = {
-    {16, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},
-    {32, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
-    {48, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
-    {64, {0, 16, 0, 16, 0, 16, 0, 16}, 4, {4, 3}, {16, 12}},
-    {80, {0, 20, 8, 28, 16, 4, 24, 12}, 1, {1, 0}, {4, 0}},
-    {96, {0, 24, 16, 8, 0, 24, 16, 8}, 2, {2, 1}, {8, 4}},
-    {112, {0, 28, 24, 20, 16, 12, 8, 4}, 1, {1, 0}, {4, 0}},
-    {128, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
-    {144, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},
-    {160, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
-    {176, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
-    {256, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
-    {272, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},
-    {304, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
+    {16, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},  {32, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
+    {48, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},  {64, {0, 16, 0, 16, 0, 16, 0, 16}, 4, {4, 3}, {16, 12}},
+    {80, {0, 20, 8, 28, 16, 4, 24, 12}, 1, {1, 0}, {4, 0}},  {96, {0, 24, 16, 8, 0, 24, 16, 8}, 2, {2, 1}, {8, 4}},
+    {112, {0, 28, 24, 20, 16, 12, 8, 4}, 1, {1, 0}, {4, 0}}, {128, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
+    {144, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}}, {160, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
+    {176, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}}, {256, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
+    {272, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}}, {304, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
 };
 const size_t bank_rows_fact_count = sizeof bank_rows_facts / sizeof *bank_rows_facts;
 
@@ -58,8 +51,8 @@ static void prove_starts(const struct bank_rows_fact *f, struct statement *s) {
         const uint32_t bank = bank_tile_place(&rows, row, 0) / 4 % BANKS;
         ++s->domain;
         if (bank != f->start[row])
-            statement_refute(s, "row %u begins in bank %u, and the statement says %u: row %u x %u bytes is word %u", row,
-                             bank, f->start[row], row, f->stride, row * f->stride / 4);
+            statement_refute(s, "row %u begins in bank %u, and the statement says %u: row %u x %u bytes is word %u",
+                             row, bank, f->start[row], row, f->stride, row * f->stride / 4);
     }
 }
 
@@ -75,11 +68,11 @@ void bank_prove_rows(const struct bank_rows_fact *f, bool names_only, struct sta
     char starts[64] = "";
     for (size_t i = 0, n = 0; i < 8; ++i)
         n += (size_t)snprintf(starts + n, sizeof starts - n, " %u", f->start[i]);
-    struct statement s =
-        begin(must_format("rows/stride%u", f->stride),
-              must_format("8 rows of 16 bytes, %u bytes apart, begin in banks%s: %u wavefront%s a matrix; ldmatrix.x4 of "
-                          "16 rows x 32 bytes: %u, %u of them conflicts",
-                          f->stride, starts, f->degree, f->degree == 1 ? "" : "s", f->x4.wavefronts, f->x4.conflicts));
+    struct statement s = begin(
+        must_format("rows/stride%u", f->stride),
+        must_format("8 rows of 16 bytes, %u bytes apart, begin in banks%s: %u wavefront%s a matrix; ldmatrix.x4 of "
+                    "16 rows x 32 bytes: %u, %u of them conflicts",
+                    f->stride, starts, f->degree, f->degree == 1 ? "" : "s", f->x4.wavefronts, f->x4.conflicts));
     if (!names_only) {
         prove_starts(f, &s);
         prove_count(&s, "a matrix", tile_count("ldmatrix.x1", 8, 16, f->stride), f->matrix, 8);
@@ -119,8 +112,7 @@ static void rule_words(struct statement *s) {
     }
 }
 
-static const char *const plain_ops[] = {"ld8", "ld16", "ld32", "ld64", "ld128",
-                                        "st8", "st16", "st32", "st64", "st128"};
+static const char *const plain_ops[] = {"ld8", "ld16", "ld32", "ld64", "ld128", "st8", "st16", "st32", "st64", "st128"};
 enum { PLAIN_OPS = sizeof plain_ops / sizeof *plain_ops };
 
 static void rule_idle(struct statement *s) {
@@ -153,8 +145,8 @@ static void rule_merge(struct statement *s) {
             const struct bank_count got = bank_count(op.kind, op.bytes, 0, at, UINT32_MAX);
             ++s->domain;
             if (got.wavefronts != want || got.conflicts != 0)
-                statement_refute(s, "%s with pairs (l, l xor %u): %u wavefronts and %u conflicts, want %u and 0", op.name,
-                                 step, got.wavefronts, got.conflicts, want);
+                statement_refute(s, "%s with pairs (l, l xor %u): %u wavefronts and %u conflicts, want %u and 0",
+                                 op.name, step, got.wavefronts, got.conflicts, want);
         }
 }
 
@@ -220,7 +212,9 @@ static void rule_swizzles(struct statement *s) {
                                     .row_bytes = width,
                                     .stride = width,
                                     .xor_mask = width / 16 - 1,
-                                    .xor_shift = width == 128 ? 0 : width == 64 ? 1 : 2};
+                                    .xor_shift = width == 128  ? 0
+                                                 : width == 64 ? 1
+                                                               : 2};
         for (uint32_t first = 0; first < t.rows; first += 8)
             for (uint32_t chunk = 0; chunk < width / 16 && s->proved; ++chunk) {
                 uint32_t at[LANES] = {0};
@@ -228,7 +222,8 @@ static void rule_swizzles(struct statement *s) {
                     const uint32_t plain = (first + row) * width + 16 * chunk;
                     at[row] = bank_tile_place(&t, first + row, 16 * chunk);
                     if (at[row] != (plain ^ (plain >> 3 & (width / 16 - 1) << 4)))
-                        statement_refute(s, "%u bytes: chunk %u of row %u lies at byte %u, the pattern has it elsewhere",
+                        statement_refute(s,
+                                         "%u bytes: chunk %u of row %u lies at byte %u, the pattern has it elsewhere",
                                          width, chunk, first + row, at[row]);
                 }
                 const unsigned got = bank_count(BANK_MATRIX, 16, 1, at, UINT32_MAX).wavefronts;
@@ -245,19 +240,22 @@ static const struct {
     void (*prove)(struct statement *s);
 } rules[] = {
     {"rule/matrix-stride", "a matrix of 8 rows, s bytes apart, takes gcd(s / 16, 8) wavefronts", rule_gcd},
-    {"rule/matrix-or-words", "32 lanes that load one word each of 8 rows x 16 bytes take as many wavefronts as ldmatrix",
-     rule_words},
+    {"rule/matrix-or-words",
+     "32 lanes that load one word each of 8 rows x 16 bytes take as many wavefronts as ldmatrix", rule_words},
     {"rule/matrices",
-     "each matrix of ldmatrix and stmatrix is served by itself, also when all are the same; .trans costs the same, and the "
+     "each matrix of ldmatrix and stmatrix is served by itself, also when all are the same; .trans costs the same, and "
+     "the "
      "addresses of lanes beyond 8 a matrix cost nothing",
      rule_matrices},
     {"rule/swizzles",
-     "eight rows, the first a multiple of 8, swizzled by the 32, 64 or 128-byte pattern of their width: one wavefront a "
+     "eight rows, the first a multiple of 8, swizzled by the 32, 64 or 128-byte pattern of their width: one wavefront "
+     "a "
      "matrix",
      rule_swizzles},
     {"rule/phases", "neighbours without a conflict: 8, 16, 32 bits a lane take 1 wavefront, 64 bits 2, 128 bits 4",
      rule_phases},
-    {"rule/one-word", "lanes at one address never conflict; lanes in one bank at different words all do", rule_broadcast},
+    {"rule/one-word", "lanes at one address never conflict; lanes in one bank at different words all do",
+     rule_broadcast},
     {"rule/idle-lanes", "one active lane takes one wavefront, no active lane none", rule_idle},
     {"rule/merging",
      "a 64 or 128-bit load takes half as many wavefronts when all pairs (l, l xor 1), or (l, l xor 2), have equal "
@@ -293,10 +291,11 @@ static void kernel_planes(const struct spec *spec, const char *const *patterns, 
             !expr_eval(p->stride, &none, &stride, &e) || row <= 0 || row % 16 != 0 || stride % 16 != 0 ||
             stride <= row || stride > BANK_TILE_STRIDE || bytes < 8 * stride || bytes > BANK_TILE_SPAN)
             continue;
-        struct statement s = begin(must_format("plane/%s/%s", spec->kernel, p->name),
-                                   must_format("ldmatrix of any 8 neighbouring rows (%lld bytes in slots of %lld) is free "
-                                               "of conflicts",
-                                               (long long)row, (long long)stride));
+        struct statement s =
+            begin(must_format("plane/%s/%s", spec->kernel, p->name),
+                  must_format("ldmatrix of any 8 neighbouring rows (%lld bytes in slots of %lld) is free "
+                              "of conflicts",
+                              (long long)row, (long long)stride));
         if (!statement_selected(s.name, patterns, count)) {
             free(s.name);
             free(s.text);
@@ -322,9 +321,9 @@ void bank_prove_table(const char *name, const struct bank_table *t, bool names_o
         const struct bank_count c = bank_row_count(r);
         s.domain += r->stated;
         if (bank_row_differs(r)) {
-            statement_refute(&s, "line %zu, %s %s: %u wavefronts and %u conflicts by the model, the table states %u and %u",
-                             r->line, r->op.name, r->label, c.wavefronts, c.conflicts, r->count.wavefronts,
-                             r->count.conflicts);
+            statement_refute(
+                &s, "line %zu, %s %s: %u wavefronts and %u conflicts by the model, the table states %u and %u", r->line,
+                r->op.name, r->label, c.wavefronts, c.conflicts, r->count.wavefronts, r->count.conflicts);
             break;
         }
     }

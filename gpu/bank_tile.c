@@ -47,13 +47,15 @@ bool bank_tile_check(const struct bank_tile *t, struct error *e) {
                     : t->stride % unit  ? t->stride
                                         : t->offset,
                     t->op.name, unit);
-    if (t->op.matrices && (t->rows % MATRIX_ROWS != 0 || t->rows / MATRIX_ROWS * (t->row_bytes / CHUNK) % t->op.matrices))
+    if (t->op.matrices &&
+        (t->rows % MATRIX_ROWS != 0 || t->rows / MATRIX_ROWS * (t->row_bytes / CHUNK) % t->op.matrices))
         return fail(e, "%s moves %u matri%s of 8 rows x 16 bytes: %u rows x %u bytes are no whole number of them",
                     t->op.name, t->op.matrices, t->op.matrices == 1 ? "x" : "ces", t->rows, t->row_bytes);
     if (t->op.matrices && t->lanes != UINT32_MAX)
         return fail(e, "--mask: all lanes take part in %s", t->op.name);
     if (bank_tile_accesses(t) > BANK_TILE_ACCESSES)
-        return fail(e, "%u rows x %u bytes take %zu accesses: want at most %d; the banks repeat, fewer rows tell as much",
+        return fail(e,
+                    "%u rows x %u bytes take %zu accesses: want at most %d; the banks repeat, fewer rows tell as much",
                     t->rows, t->row_bytes, bank_tile_accesses(t), BANK_TILE_ACCESSES);
     return t->xor_mask == 0 || swizzle_fits(t, e);
 }

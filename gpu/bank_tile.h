@@ -39,7 +39,8 @@ void bank_tile_access(const struct bank_tile *t, size_t index, struct bank_acces
 /* All accesses together: at most 2^20 of 32 wavefronts each. */
 struct bank_count bank_tile_count(const struct bank_tile *t);
 
-/* The access that covers such a tile with the fewest instructions: ldmatrix.x4, .x2 or .x1; false: no whole matrices. */
+/* The access that covers such a tile with the fewest instructions: ldmatrix.x4, .x2 or .x1; false: no whole matrices.
+ */
 bool bank_tile_matrices(uint32_t rows, uint32_t row_bytes, struct bank_op *op);
 
 #endif

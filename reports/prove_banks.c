@@ -44,7 +44,8 @@ static char *rows_text(uint32_t lanes, const struct bank_access_lanes *a) {
     for (unsigned lane = 0; lane < LANES; ++lane)
         if (lanes >> lane & 1)
             set[a->row[lane]] = true;
-    char *text = ranges(set, most + 1), *whole = must_format("%s %s", strchr(text, ' ') || strchr(text, '-') ? "rows" : "row", text);
+    char *text = ranges(set, most + 1),
+         *whole = must_format("%s %s", strchr(text, ' ') || strchr(text, '-') ? "rows" : "row", text);
     free(set);
     free(text);
     return whole;
@@ -194,8 +195,8 @@ char *banks_tile_svg(const struct bank_tile *t, size_t *size) {
 
 void banks_layout_text(FILE *out, const struct layout *l, const struct bank_layout *b) {
     char shown[256];
-    fprintf(out, "%s: %u rows of %u bytes\nstart banks:", printable(shown, sizeof shown, l->name, strlen(l->name)), l->rows,
-            l->row_bytes);
+    fprintf(out, "%s: %u rows of %u bytes\nstart banks:", printable(shown, sizeof shown, l->name, strlen(l->name)),
+            l->rows, l->row_bytes);
     for (unsigned row = 0; row < b->start_count; ++row)
         fprintf(out, " %u", b->starts[row]);
     if (l->rows > b->start_count)
@@ -216,8 +217,10 @@ char *banks_layout_svg(const struct layout *l, const struct bank_layout *b, size
 /* ---- advice ---- */
 
 void banks_advice_text(FILE *out, const struct bank_tile *t, uint32_t align, const struct bank_advice_list *l) {
-    fprintf(out, "%u row%s of %u byte%s, %s, strides that are multiples of %u bytes: %zu of %zu layouts are free of conflicts\n",
-            t->rows, plural(t->rows), t->row_bytes, plural(t->row_bytes), t->op.name, align, l->count, l->tried);
+    fprintf(
+        out,
+        "%u row%s of %u byte%s, %s, strides that are multiples of %u bytes: %zu of %zu layouts are free of conflicts\n",
+        t->rows, plural(t->rows), t->row_bytes, plural(t->row_bytes), t->op.name, align, l->count, l->tried);
     if (l->count == 0) {
         char *swizzle = swizzle_text(l->best.xor_mask, l->best.xor_shift);
         fprintf(out, "none exists; the fewest wavefronts are %u, %u of them conflicts: stride %u, swizzle %s\n",
@@ -225,7 +228,8 @@ void banks_advice_text(FILE *out, const struct bank_tile *t, uint32_t align, con
         free(swizzle);
         return;
     }
-    fprintf(out, "%8s %12s %10s  %s\n", "stride", "arena bytes", "over a row", "swizzles MASK:SHIFT, chunk ^= row >> SHIFT & MASK");
+    fprintf(out, "%8s %12s %10s  %s\n", "stride", "arena bytes", "over a row",
+            "swizzles MASK:SHIFT, chunk ^= row >> SHIFT & MASK");
     for (size_t i = 0; i < l->count;) {
         const struct bank_advice *first = &l->items[i];
         fprintf(out, "%8u %12" PRIu64 " %10u ", first->stride, first->bytes, first->stride - t->row_bytes);
@@ -247,8 +251,8 @@ struct banks_totals banks_table_text(FILE *out, const struct bank_table *t) {
         const bool differs = bank_row_differs(r);
         char shown[256], op[sizeof r->op.name];
         bank_op_table_name(&r->op, op);
-        fprintf(out, "%s\t%s\t%u\t%u", op, printable(shown, sizeof shown, r->label, strlen(r->label)),
-                c.wavefronts, c.conflicts);
+        fprintf(out, "%s\t%s\t%u\t%u", op, printable(shown, sizeof shown, r->label, strlen(r->label)), c.wavefronts,
+                c.conflicts);
         if (differs)
             fprintf(out, "\tDIFFERS: line %zu states %u and %u", r->line, r->count.wavefronts, r->count.conflicts);
         fprintf(out, "\n");
@@ -257,6 +261,7 @@ struct banks_totals banks_table_text(FILE *out, const struct bank_table *t) {
     if (n.passed + n.failed > 0)
         fprintf(out, "%zu passed, %zu failed, %zu skipped\n", n.passed, n.failed, n.skipped);
     else if (t->count > 0)
-        fprintf(out, "%zu row%s, none states what was counted: nothing was compared\n", t->count, t->count == 1 ? "" : "s");
+        fprintf(out, "%zu row%s, none states what was counted: nothing was compared\n", t->count,
+                t->count == 1 ? "" : "s");
     return n;
 }

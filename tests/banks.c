@@ -1,9 +1,9 @@
-/* The bank model against what an H200 counted (fixtures/golden/banks_*.tsv), against the same rules counted byte by byte,
- * and the harness that counts on a GPU (tests/banks). */
+/* The bank model against what an H200 counted (fixtures/golden/banks_*.tsv), against the same rules counted byte by
+ * byte, and the harness that counts on a GPU (tests/banks). */
+#include "banks/banks.h"
 #include "../gpu/bank_table.h"
 #include "../ref/checked.h"
 #include "../ref/random.h"
-#include "banks/banks.h"
 #include "independent/independent.h"
 #include <criterion/criterion.h>
 #include <glob.h>
@@ -11,10 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const op_names[] = {
-    "ld8",         "ld16",        "ld32",        "ld64",        "ld128",       "st8",
-    "st16",        "st32",        "st64",        "st128",       "ldmatrix_x1", "ldmatrix_x2",
-    "ldmatrix_x4", "stmatrix_x1", "stmatrix_x2", "stmatrix_x4", "ldmatrix_x4_trans", "stmatrix_x2_trans"};
+static const char *const op_names[] = {"ld8",
+                                       "ld16",
+                                       "ld32",
+                                       "ld64",
+                                       "ld128",
+                                       "st8",
+                                       "st16",
+                                       "st32",
+                                       "st64",
+                                       "st128",
+                                       "ldmatrix_x1",
+                                       "ldmatrix_x2",
+                                       "ldmatrix_x4",
+                                       "stmatrix_x1",
+                                       "stmatrix_x2",
+                                       "stmatrix_x4",
+                                       "ldmatrix_x4_trans",
+                                       "stmatrix_x2_trans"};
 enum { OPS = sizeof op_names / sizeof *op_names };
 
 static void signed_addresses(const struct bank_row *r, int64_t at[32]) {
@@ -236,7 +250,7 @@ static char *join_text(const struct bank_table *t, const char *csv, struct error
     cr_assert(fd >= 0 && write(fd, csv, strlen(csv)) == (ssize_t)strlen(csv));
     close(fd);
     FILE *out = open_memstream(&text, &size);
-    const bool good = join_counts(t, path, out, e);
+    const bool good = join_counts(t, path, out, NULL, e);
     fclose(out);
     unlink(path);
     if (good)
@@ -248,17 +262,20 @@ static char *join_text(const struct bank_table *t, const char *csv, struct error
 /* Both forms of ncu's pages: a line a metric, and a line a launch with a row of units. */
 Test(banks, counters_are_joined_to_their_rows) {
 #define OFFSETS "0 4 8 12 16 20 24 28 32 36 40 44 48 52 56 60 64 68 72 76 80 84 88 92 96 100 104 108 112 116 120 -1"
-#define W(op) "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" op ".sum"
-#define C(op) "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" op ".sum"
-    static const char table[] = "ld32\ta\t-\t-\t" OFFSETS "\nst32\tb\t" OFFSETS "\n",
-                      tall_head[] = "==PROF== Connected\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Value\"\n",
-                      load[] = "\"0\",\"ld32\",\"" W("ld") "\",\"1,024\"\n\"0\",\"ld32\",\"" C("ld") "\",\"0\"\n"
-                               "\"0\",\"ld32\",\"" W("st") "\",\"0\"\n\"0\",\"ld32\",\"" C("st") "\",\"0\"\n",
-                      store[] = "\"1\",\"st32(x, y)\",\"" W("st") "\",\"7\"\n\"1\",\"st32\",\"" C("st") "\",\"6\"\n",
-                      wide[] = "\"ID\",\"Kernel Name\",\"" W("ld") "\",\"" C("ld") "\",\"" W("st") "\",\"" C("st") "\"\n"
-                               "\"\",\"\",\"\",\"\",\"\",\"\"\n"
-                               "\"0\",\"ld32\",\"1,024\",\"0\",\"0\",\"0\"\n\"1\",\"st32\",\"0\",\"0\",\"7\",\"6.0\"\n",
-                      want[] = "ld32\ta\t1024\t0\t" OFFSETS "\nst32\tb\t7\t6\t" OFFSETS "\n";
+#define W(op)   "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" op ".sum"
+#define C(op)   "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" op ".sum"
+    static const char
+        table[] = "ld32\ta\t-\t-\t" OFFSETS "\nst32\tb\t" OFFSETS "\n",
+        tall_head[] = "==PROF== Connected\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Value\"\n",
+        load[] = "\"0\",\"ld32\",\"" W("ld") "\",\"1,024\"\n\"0\",\"ld32\",\"" C(
+            "ld") "\",\"0\"\n"
+                  "\"0\",\"ld32\",\"" W("st") "\",\"0\"\n\"0\",\"ld32\",\"" C("st") "\",\"0\"\n",
+        store[] = "\"1\",\"st32(x, y)\",\"" W("st") "\",\"7\"\n\"1\",\"st32\",\"" C("st") "\",\"6\"\n",
+        wide[] = "\"ID\",\"Kernel Name\",\"" W("ld") "\",\"" C("ld") "\",\"" W("st") "\",\"" C(
+            "st") "\"\n"
+                  "\"\",\"\",\"\",\"\",\"\",\"\"\n"
+                  "\"0\",\"ld32\",\"1,024\",\"0\",\"0\",\"0\"\n\"1\",\"st32\",\"0\",\"0\",\"7\",\"6.0\"\n",
+        want[] = "ld32\ta\t1024\t0\t" OFFSETS "\nst32\tb\t7\t6\t" OFFSETS "\n";
     char path[] = "/tmp/bank-table-XXXXXX";
     struct bank_table t;
     struct error e;

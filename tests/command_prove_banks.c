@@ -28,9 +28,10 @@ static void expect_in(const char *name, const char *want) {
 Test(command_banks, statements) {
     expect_result(run_command("prove banks"), 0, " refuted\n");
     expect_result(run_command("prove banks rows/"), 0, "14 proved, 0 refuted\n14 passed, 0 failed, 0 skipped\n");
-    expect_result(run_command("prove banks --list rows/stride48"), 0,
-                  "rows/stride48  8 rows of 16 bytes, 48 bytes apart, begin in banks 0 12 24 4 16 28 8 20: 1 wavefront a "
-                  "matrix; ldmatrix.x4 of 16 rows x 32 bytes: 4, 0 of them conflicts\n");
+    expect_result(
+        run_command("prove banks --list rows/stride48"), 0,
+        "rows/stride48  8 rows of 16 bytes, 48 bytes apart, begin in banks 0 12 24 4 16 28 8 20: 1 wavefront a "
+        "matrix; ldmatrix.x4 of 16 rows x 32 bytes: 4, 0 of them conflicts\n");
     expect_result(run_command("prove banks table/banks_h200"), 0, "proved");
     expect_result(run_command("prove banks plane/mmq_wide_ldb_kd8/qb8"), 0, "1 passed, 0 failed, 0 skipped\n");
     expect_result(run_command("prove banks nosuch"), 3, "no statement matches 'nosuch'");
@@ -57,9 +58,10 @@ Test(command_banks, rows) {
                   "    banks 24-27 are asked for 2 words each by lanes 3 7 (rows 3 7)\n");
     expect_result(run_command("prove banks --rows 8 --row-bytes 32 --stride 32 --op ld64 --mask 3"), 0,
                   "ld64: 1 access, 1 wavefront, 0 conflicts\n");
-    expect_result(run_command("prove banks --rows 32 --row-bytes 4 --stride 64 --op st32 --mask 0x5"), 0,
-                  "  phase 0: 2 wavefronts, 1 conflict\n    wavefront 0: lane 0 (row 0)\n    wavefront 1: lane 2 (row 2)\n"
-                  "    bank 0 is asked for 2 words by lanes 0 2 (rows 0 2)\n");
+    expect_result(
+        run_command("prove banks --rows 32 --row-bytes 4 --stride 64 --op st32 --mask 0x5"), 0,
+        "  phase 0: 2 wavefronts, 1 conflict\n    wavefront 0: lane 0 (row 0)\n    wavefront 1: lane 2 (row 2)\n"
+        "    bank 0 is asked for 2 words by lanes 0 2 (rows 0 2)\n");
     expect_result(run_command("prove banks --rows 64 --row-bytes 128 --stride 128 --xor 7 --offset 1024"), 0,
                   "64 rows of 128 bytes, 128 bytes apart, from byte 1024, swizzle chunk ^= row >> 0 & 7\n"
                   "start banks: 0 4 8 12 16 20 24 28 0");
@@ -77,7 +79,8 @@ Test(command_banks, claims) {
     expect_result(
         run_command("prove banks --rows 32 --row-bytes 4 --stride 64 --op ld32 --mask 00000001 --wavefronts 2"), 1,
         "REFUTED: 2 wavefronts are claimed, all accesses take 1\n");
-    expect_result(run_command("prove banks --rows 8 --row-bytes 64 --stride 64 --xor 3:1 --wavefronts 4"), 0, "1 passed");
+    expect_result(run_command("prove banks --rows 8 --row-bytes 64 --stride 64 --xor 3:1 --wavefronts 4"), 0,
+                  "1 passed");
     expect_result(run_command("prove banks --rows 8 --row-bytes 64 --stride 64 --xor 3 --wavefronts 4"), 1,
                   "REFUTED: 4 wavefronts are claimed, all accesses take 8\n");
     expect_result(run_command("prove banks --layout fixtures/layouts/slots_48.yaml --wavefronts 16"), 0, "1 passed");
@@ -88,28 +91,30 @@ Test(command_banks, claims) {
 Test(command_banks, advice) {
     expect_result(run_command("prove banks --advise --rows 16 --row-bytes 32"), 0,
                   "      32          512          0  1:2\n      48          768         16  none 1:3\n");
-    expect_result(run_command("prove banks --advise --rows 32 --row-bytes 4 --align 128 --max-stride 128 --op ld32 "
-                              "--json %s/a.json",
-                              run_folder),
-                  1,
-                  "0 of 26 layouts are free of conflicts\n"
-                  "none exists; the fewest wavefronts are 4, 3 of them conflicts: stride 128, swizzle chunk ^= row >> 0 & "
-                  "7\n");
+    expect_result(
+        run_command("prove banks --advise --rows 32 --row-bytes 4 --align 128 --max-stride 128 --op ld32 "
+                    "--json %s/a.json",
+                    run_folder),
+        1,
+        "0 of 26 layouts are free of conflicts\n"
+        "none exists; the fewest wavefronts are 4, 3 of them conflicts: stride 128, swizzle chunk ^= row >> 0 & "
+        "7\n");
     expect_in("a.json", "\"layouts\": []");
     expect_result(run_command("prove banks --advise --rows 64 --row-bytes 100 --op ld32 --align 4 --max-stride 104"), 0,
                   "are free of conflicts");
 }
 
 Test(command_banks, tables) {
-    static const char table[] =
-        "# mine\n"
-        "ld32\tsame\t1\t0\t0 4 8 12 16 20 24 28 32 36 40 44 48 52 56 60 64 68 72 76 80 84 88 92 96 100 104 108 112 116 120 "
-        "124\n"
-        "st64\tno counts\t0 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 "
-        "-1\n";
-    static const char wrong[] =
-        "ldmatrix_x1\twrong\t1\t0\t0 32 64 96 128 160 192 224 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 "
-        "-1 -1 -1 -1\n";
+    static const char table[] = "# mine\n"
+                                "ld32\tsame\t1\t0\t0 4 8 12 16 20 24 28 32 36 40 44 48 52 56 60 64 68 72 76 80 84 88 "
+                                "92 96 100 104 108 112 116 120 "
+                                "124\n"
+                                "st64\tno counts\t0 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 -1 -1 -1 -1 -1 -1 "
+                                "-1 -1 -1 -1 -1 -1 -1 -1 -1 "
+                                "-1\n";
+    static const char wrong[] = "ldmatrix_x1\twrong\t1\t0\t0 32 64 96 128 160 192 224 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 "
+                                "-1 -1 -1 -1 -1 -1 -1 -1 -1 "
+                                "-1 -1 -1 -1\n";
     char *both = must_format("%s%s", table, wrong);
     put_file("t.tsv", table, sizeof table - 1);
     put_file("w.tsv", both, strlen(both));
@@ -142,8 +147,9 @@ Test(command_banks, files) {
     expect_result(run_command("prove banks --rows 8 --row-bytes 16 --stride 32 --json %s/r.json --svg %s/r.svg",
                               run_folder, run_folder),
                   0, "2 wavefronts");
-    expect_in("r.json", "\"stride\": 32, \"offset\": 0, \"xor_mask\": 0, \"xor_shift\": 0, \"start_banks\": [0, 8, 16, 24, "
-                        "0, 8, 16, 24], \"accesses\": 1, \"wavefronts\": 2, \"conflicts\": 1");
+    expect_in("r.json",
+              "\"stride\": 32, \"offset\": 0, \"xor_mask\": 0, \"xor_shift\": 0, \"start_banks\": [0, 8, 16, 24, "
+              "0, 8, 16, 24], \"accesses\": 1, \"wavefronts\": 2, \"conflicts\": 1");
     expect_in("r.json", "\"wavefront_lanes\": [[0, 1, 2, 3], [4, 5, 6, 7]]");
     expect_in("r.svg", "ldmatrix.x1, 8 rows of 16 bytes, stride 32, access 0");
     expect_in("r.svg", ">T4<");
@@ -157,6 +163,21 @@ Test(command_banks, files) {
     expect_result(run_command("prove banks --rows 8 --row-bytes 16 --stride 32 --svg %s/no/x.svg", run_folder), 2,
                   "no/x.svg");
     expect_result(run_command("prove banks --rows 8 --row-bytes 16 --stride 32 > /dev/full"), 2, "");
+}
+
+/* The picture of docs/prove-banks.md is the one that is drawn today. */
+Test(command_banks, the_picture_of_the_document) {
+    expect_result(run_command("prove banks --rows 8 --row-bytes 16 --stride 32 --svg %s/b.svg", run_folder), 0, "");
+    char *drawn = in_folder("b.svg");
+    FILE *f = fopen("docs/images/banks-stride32.svg", "rb");
+    cr_assert(f, "docs/images/banks-stride32.svg is not there");
+    char *kept = must_calloc(1 << 20, 1);
+    cr_assert(fread(kept, 1, (1 << 20) - 1, f) > 0);
+    fclose(f);
+    cr_expect(strcmp(drawn, kept) == 0, "docs/images/banks-stride32.svg is out of date: warpproof prove banks --rows 8 "
+                                        "--row-bytes 16 --stride 32 --svg docs/images/banks-stride32.svg");
+    free(drawn);
+    free(kept);
 }
 
 /* Every flag, out of range or where it does not belong: one error that names it. */

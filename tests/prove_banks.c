@@ -1,12 +1,12 @@
-/* Statements about banks: all hold, and each says in words what is wrong when it is planted: a wrong line of facts/ptx.md
- * 5.2, a wrong stride, a table with a wrong count. The adviser against a search of its own; layouts; tables that are
- * none. */
+/* Statements about banks: all hold, and each says in words what is wrong when it is planted: a wrong line of
+ * facts/ptx.md 5.2, a wrong stride, a table with a wrong count. The adviser against a search of its own; layouts;
+ * tables that are none. */
+#include "../reports/prove_banks.h"
 #include "../gpu/bank_advice.h"
 #include "../gpu/bank_layout.h"
 #include "../gpu/bank_statements.h"
 #include "../ref/checked.h"
 #include "../ref/random.h"
-#include "../reports/prove_banks.h"
 #include "command_run.h"
 #include "independent/independent.h"
 #include <criterion/criterion.h>
@@ -49,11 +49,13 @@ Test(prove_banks, table_of_eight_rows) {
     bank_prove_rows(&bank_rows_facts[2], false, &l);
     bank_prove_rows(&bank_rows_facts[13], false, &l);
     static const char *const texts[] = {
-        "8 rows of 16 bytes, 32 bytes apart, begin in banks 0 8 16 24 0 8 16 24: 2 wavefronts a matrix; ldmatrix.x4 of 16 "
+        "8 rows of 16 bytes, 32 bytes apart, begin in banks 0 8 16 24 0 8 16 24: 2 wavefronts a matrix; ldmatrix.x4 of "
+        "16 "
         "rows x 32 bytes: 8, 4 of them conflicts",
         "8 rows of 16 bytes, 48 bytes apart, begin in banks 0 12 24 4 16 28 8 20: 1 wavefront a matrix; ldmatrix.x4 of "
         "16 rows x 32 bytes: 4, 0 of them conflicts",
-        "8 rows of 16 bytes, 304 bytes apart, begin in banks 0 12 24 4 16 28 8 20: 1 wavefront a matrix; ldmatrix.x4 of "
+        "8 rows of 16 bytes, 304 bytes apart, begin in banks 0 12 24 4 16 28 8 20: 1 wavefront a matrix; ldmatrix.x4 "
+        "of "
         "16 rows x 32 bytes: 4, 0 of them conflicts"};
     for (size_t i = 0; i < 3; ++i)
         cr_expect(l.items[i].proved && strcmp(l.items[i].text, texts[i]) == 0, "%s", l.items[i].text);
@@ -265,7 +267,7 @@ Test(prove_banks, layouts) {
 /* ---- tables ---- */
 
 #define LANES "0 4 8 12 16 20 24 28 32 36 40 44 48 52 56 60 64 68 72 76 80 84 88 92 96 100 104 108 112 116 120"
-#define MORE LANES " 124"
+#define MORE  LANES " 124"
 
 Test(prove_banks, tables_that_are_none) {
     static const struct {

@@ -21,7 +21,7 @@ bool kernels_launch(const struct ptx_module *m, const struct bank_row *row, cons
                     struct bank_count *counted, struct error *e);
 
 /* Writes the table's rows, with what `ncu --csv` says of the launches in that order; where that is not what the model
- * says, a line on standard error. */
-bool join_counts(const struct bank_table *t, const char *csv, FILE *out, struct error *e);
+ * says, a line in notes (NULL: none). */
+bool join_counts(const struct bank_table *t, const char *csv, FILE *out, FILE *notes, struct error *e);
 
 #endif

@@ -102,7 +102,7 @@ static bool read_csv(FILE *f, const char *path, const struct bank_table *t, unsi
     return good && (header || fail(e, "%s: no header with ID, Kernel Name and metrics: is it of ncu --csv?", path));
 }
 
-bool join_counts(const struct bank_table *t, const char *csv, FILE *out, struct error *e) {
+bool join_counts(const struct bank_table *t, const char *csv, FILE *out, FILE *notes, struct error *e) {
     FILE *f = fopen(csv, "re");
     if (!f)
         return fail(e, "cannot read %s", csv);
@@ -118,8 +118,8 @@ bool join_counts(const struct bank_table *t, const char *csv, FILE *out, struct 
             break;
         }
         const struct bank_count model = bank_row_count(r);
-        if (counts[i][first] != model.wavefronts || counts[i][first + 1] != model.conflicts)
-            fprintf(stderr, "line %zu, %s %s: counted %u wavefronts and %u conflicts, by the model %u and %u\n", r->line,
+        if (notes && (counts[i][first] != model.wavefronts || counts[i][first + 1] != model.conflicts))
+            fprintf(notes, "line %zu, %s %s: counted %u wavefronts and %u conflicts, by the model %u and %u\n", r->line,
                     r->op.name, r->label, counts[i][first], counts[i][first + 1], model.wavefronts, model.conflicts);
         char op[sizeof r->op.name];
         bank_op_table_name(&r->op, op);

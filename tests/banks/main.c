@@ -76,7 +76,9 @@ int main(int argc, char **argv) {
     struct bank_table t;
     if (!bank_table_read(argv[2], &t, &e))
         return complain(e.text);
-    const int code = launch ? launch_all(&t, runner) : join_counts(&t, argv[3], stdout, &e) ? 0 : complain(e.text);
+    const int code = launch                                         ? launch_all(&t, runner)
+                     : join_counts(&t, argv[3], stdout, stderr, &e) ? 0
+                                                                    : complain(e.text);
     bank_table_free(&t);
     return code;
 }
