@@ -142,7 +142,7 @@ static bool read_row(const struct reader *r, struct span line, struct bank_row *
 }
 
 static bool read_lines(const struct reader *r, struct bank_table *t) {
-    size_t room = 0, line = 0, comments = 0;
+    size_t room = 0, line = 0;
     for (size_t from = 0; from < r->length;) {
         const char *end = memchr(r->text + from, '\n', r->length - from);
         struct span s = {from, end ? (size_t)(end - r->text) : r->length};
@@ -150,11 +150,7 @@ static bool read_lines(const struct reader *r, struct bank_table *t) {
         ++line;
         if (s.to > s.from && r->text[s.to - 1] == '\r')
             --s.to;
-        if (s.to > s.from && r->text[s.from] == '#') {
-            memcpy(t->comments + comments, r->text + s.from, s.to - s.from);
-            comments += s.to - s.from;
-            t->comments[comments++] = '\n';
-        } else if (s.to > s.from) {
+        if (s.to > s.from && r->text[s.from] != '#') {
             struct bank_row row = {.line = line};
             if (!read_row(r, s, &row))
                 return false;
@@ -171,7 +167,7 @@ static bool read_lines(const struct reader *r, struct bank_table *t) {
 
 bool bank_table_read(const char *path, struct bank_table *t, struct error *e) {
     struct raw_file f;
-    *t = (struct bank_table){NULL, 0, NULL};
+    *t = (struct bank_table){NULL, 0};
     if (!raw_open(path, &f, e))
         return false;
     char *text = NULL;
@@ -184,7 +180,6 @@ bool bank_table_read(const char *path, struct bank_table *t, struct error *e) {
     if (good) {
         const struct reader r = {path, text, f.bytes, e};
         const char *zero = memchr(text, 0, f.bytes);
-        t->comments = must_calloc(f.bytes + 2, 1); /* the last line may lack its newline */
         good = zero ? complain(&r, (size_t)(zero - text), "a zero byte: want a table of text") : read_lines(&r, t);
     }
     if (!good)
@@ -198,8 +193,7 @@ void bank_table_free(struct bank_table *t) {
     for (size_t i = 0; i < t->count; ++i)
         free(t->rows[i].label);
     free(t->rows);
-    free(t->comments);
-    *t = (struct bank_table){NULL, 0, NULL};
+    *t = (struct bank_table){NULL, 0};
 }
 
 struct bank_count bank_row_count(const struct bank_row *r) {

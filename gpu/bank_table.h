@@ -19,7 +19,6 @@ struct bank_row {
 struct bank_table {
     struct bank_row *rows;
     size_t count;
-    char *comments; /* the lines that begin with '#', each with its newline; never NULL */
 };
 
 enum { BANK_TABLE_BYTES = 1 << 22, BANK_TABLE_OFFSET = 1 << 28 };

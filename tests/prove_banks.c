@@ -152,10 +152,82 @@ Test(prove_banks, planted_plane_and_table) {
 Test(prove_banks, a_table_that_states_nothing_proves_nothing) {
     struct bank_row r = {.label = "x", .at = {0}};
     cr_assert(bank_op_named("ld32", &r.op));
-    const struct bank_table t = {.rows = &r, .count = 1, .comments = NULL};
+    const struct bank_table t = {.rows = &r, .count = 1};
     struct statement_list l = {NULL, 0};
     bank_prove_table("t", &t, false, &l);
     expect_refuted(&l, "the table states nothing");
+}
+
+/* ---- tiles ---- */
+
+static struct random_stream stream;
+
+static uint32_t below(uint32_t bound) {
+    return random_below(&stream, bound);
+}
+
+/* Each unit of the tile is asked for once, where the swizzle puts it, and the sum is that of the accesses byte by byte. */
+static void expect_tile(const struct bank_tile *t) {
+    const uint32_t units = t->row_bytes / t->op.bytes;
+    uint8_t *seen = must_calloc((size_t)t->rows * units, 1);
+    struct independent_banks sum = {0, 0};
+    char op[20];
+    bank_op_table_name(&t->op, op);
+    for (size_t i = 0; i < bank_tile_accesses(t); ++i) {
+        struct bank_access_lanes a;
+        int64_t at[32];
+        bank_tile_access(t, i, &a);
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+            at[lane] = a.active >> lane & 1 ? (int64_t)a.at[lane] : -1;
+            if (at[lane] < 0)
+                continue;
+            cr_assert(a.row[lane] < t->rows && a.byte[lane] < t->row_bytes && a.byte[lane] % t->op.bytes == 0);
+            ++seen[a.row[lane] * units + a.byte[lane] / t->op.bytes];
+            const uint32_t row = a.row[lane], chunk = a.byte[lane] / 16;
+            uint32_t turned = 0;
+            for (uint32_t bit = 0; bit < 8; ++bit) /* bit by bit */
+                turned |= ((chunk >> bit & 1) != (t->xor_mask >> bit & row >> (t->xor_shift + bit) & 1)) << bit;
+            cr_assert_eq(at[lane], (int64_t)t->offset + (int64_t)row * t->stride + turned * 16 + a.byte[lane] % 16);
+        }
+        const struct independent_banks one = independent_banks(op, at, BANK_RULE_NONE);
+        sum.wavefronts += one.wavefronts;
+        sum.conflicts += one.conflicts;
+    }
+    for (size_t i = 0; i < (size_t)t->rows * units; ++i)
+        cr_assert(seen[i] == 1 || t->lanes != UINT32_MAX, "unit %zu is asked for %u times", i, seen[i]);
+    const struct bank_count got = bank_tile_count(t);
+    cr_assert(got.wavefronts == sum.wavefronts && got.conflicts == sum.conflicts,
+              "%s, %u rows of %u, stride %u: %u wavefronts, byte by byte %u", t->op.name, t->rows, t->row_bytes, t->stride,
+              got.wavefronts, sum.wavefronts);
+    free(seen);
+}
+
+Test(prove_banks, random_tiles) {
+    static const char *const ops[] = {"ld8",  "ld16",  "ld32",        "ld64",        "ld128",           "st8",
+                                      "st32", "st128", "ldmatrix.x1", "ldmatrix.x2", "ldmatrix.x4", "stmatrix.x2"};
+    stream = random_open(random_key("random tiles"), 0);
+    size_t tiles = 0, swizzled = 0;
+    for (int i = 0; i < 20000; ++i) {
+        struct bank_tile t = {.lanes = UINT32_MAX};
+        struct error e;
+        cr_assert(bank_op_named(ops[below(12)], &t.op));
+        t.rows = t.op.matrices ? 8 * (1 + below(8)) : 1 + below(40);
+        t.row_bytes = t.op.bytes * (1 + below(12));
+        t.stride = t.row_bytes + t.op.bytes * below(12);
+        t.offset = t.op.bytes * below(64);
+        if (below(2)) {
+            t.xor_mask = below(8);
+            t.xor_shift = below(4);
+            t.stride = below(2) ? 128 : 256;
+        }
+        t.lanes = !t.op.matrices && below(4) == 0 ? random_u32(&stream) : UINT32_MAX;
+        if (!bank_tile_check(&t, &e))
+            continue;
+        expect_tile(&t);
+        ++tiles;
+        swizzled += t.xor_mask != 0;
+    }
+    cr_expect(tiles > 10000 && swizzled > 3000, "%zu tiles, %zu swizzled", tiles, swizzled);
 }
 
 /* ---- advice ---- */
@@ -310,7 +382,7 @@ Test(prove_banks, tables_that_are_none) {
                                "-1 -1 -1 -1 -1 -1 -1 -1\r\n\r\n# last";
     put_file("t.tsv", fine, sizeof fine - 1);
     cr_assert(bank_table_read(path, &t, &e), "%s", e.text);
-    cr_expect(t.count == 1 && !strcmp(t.comments, "# last\n") && bank_row_count(t.rows).wavefronts == 1);
+    cr_expect(t.count == 1 && t.rows[0].line == 1 && bank_row_count(t.rows).wavefronts == 1);
     bank_table_free(&t);
     free(path);
 }
