@@ -6,13 +6,12 @@
 #include "../ref/checked.h"
 #include "../reports/file.h"
 #include "../reports/statement.h"
-#include "../reports/svg.h"
 #include "command.h"
-#include <errno.h>
+#include "judging.h"
+#include "prove_pictures.h"
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char name[] = "prove fragments";
 static const char usage[] =
@@ -26,7 +25,7 @@ static const char usage[] =
     "\n"
     "  --layout FILE      a layout of your own (docs/prove.md); may be repeated; then only patterns select others\n"
     "  --list             names and texts of the statements; nothing is proved\n"
-    "  --svg FILE|FOLDER  a picture of each selected operand: a FILE.svg takes one\n"
+    "  --svg FILE|FOLDER  a picture of each layout and each selected operand: a FILE.svg takes one\n"
     "  --runner NAME      also runs a small kernel of each operand, on the PTX machine or on the first GPU here, and\n"
     "                     holds its output to the map\n"
     "  --record FILE      keep those outputs\n"
@@ -64,7 +63,7 @@ static bool prove_layouts(const struct options *o, struct statement_list *list, 
 
 /* ---- kernels ---- */
 
-/* Where the outputs come from, in words; and the architecture. */
+/* Where the outputs come from, in words; and the architecture of a GPU, else 0. */
 static bool place_of(const struct runner *runner, char place[160], int *sm, struct error *e) {
     struct device_identity id;
     snprintf(place, 160, "the PTX machine");
@@ -106,7 +105,8 @@ static bool execute(const struct options *o, struct statement_list *list, size_t
     for (size_t i = 0, n = fragment_kernel_count(); i < n && good; ++i) {
         struct fragment_kernel k;
         fragment_kernel_make(i, &k);
-        const bool selected = statement_selected(k.name, o->patterns, o->pattern_count), runs = k.machine || sm == 90;
+        const bool selected = statement_selected(k.name, o->patterns, o->pattern_count),
+                   runs = k.sm_90a ? sm == 90 : sm == 0 || sm >= (int)k.sm;
         *skipped += selected && !runs;
         if (selected && runs) {
             uint32_t *out = must_calloc(fragment_kernel_words(&k), sizeof *out);
@@ -151,56 +151,6 @@ static bool compare(const struct options *o, struct statement_list *list, size_t
     return true;
 }
 
-/* ---- pictures ---- */
-
-static bool put_picture(const char *path, const struct fragment *f, struct error *e) {
-    size_t size = 0;
-    char *text = svg_lane_map(f, &size);
-    const bool good = text != NULL ? file_put(path, text, size, e) : fail(e, "%s: no memory for the picture", path);
-    free(text);
-    return good;
-}
-
-static char *picture_path(const char *folder, const struct fragment *f) {
-    char *path = must_format("%s/%s.svg", folder, f->name);
-    for (char *s = path + strlen(folder) + 1; *s != 0; ++s) {
-        *s = *s == '/' ? '-' : *s;
-    }
-    return path;
-}
-
-/* A pattern selects the picture of an operand by its name or by that of its first statement. */
-static bool is_drawn(const struct options *o, const struct fragment *f) {
-    char *statement = must_format("%s/bijection", f->name);
-    const bool drawn = statement_selected(statement, o->patterns, o->pattern_count) ||
-                       statement_selected(f->name, o->patterns, o->pattern_count);
-    free(statement);
-    return drawn;
-}
-
-static bool draw(const struct options *o, struct error *e) {
-    const size_t n = strlen(o->svg);
-    const bool one = n > 4 && strcmp(o->svg + n - 4, ".svg") == 0;
-    size_t count, selected = 0;
-    struct fragment *all = fragment_list(&count);
-    for (size_t i = 0; i < count; ++i) {
-        selected += is_drawn(o, &all[i]);
-    }
-    bool good = selected == 0 ? fail(e, "--svg %s: no operand is selected", o->svg)
-                : one ? selected == 1 || fail(e, "--svg %s: more than one operand is selected; name a folder", o->svg)
-                : mkdir(o->svg, 0777) == 0 ? true
-                                           : errno == EEXIST || fail(e, "--svg %s: %s", o->svg, strerror(errno));
-    for (size_t i = 0; i < count && good; ++i) {
-        if (is_drawn(o, &all[i])) {
-            char *path = one ? must_strdup(o->svg) : picture_path(o->svg, &all[i]);
-            good = put_picture(path, &all[i], e);
-            free(path);
-        }
-    }
-    free(all);
-    return good;
-}
-
 static int report(const struct options *o, struct statement_list *list, size_t skipped) {
     struct error e;
     if (list->count == 0) {
@@ -213,7 +163,9 @@ static int report(const struct options *o, struct statement_list *list, size_t s
         return EXIT_PASSED;
     }
     statement_table(stdout, list);
-    if ((o->svg != NULL && !draw(o, &e)) || (o->json != NULL && !statement_json(o->json, "fragments", list, &e))) {
+    if ((o->svg != NULL &&
+         !prove_pictures(&(struct pictures){o->svg, o->layouts, o->layout_count, o->patterns, o->pattern_count}, &e)) ||
+        (o->json != NULL && !statement_json(o->json, "fragments", list, &e))) {
         flush_output();
         return usage_error(name, "%s", e.text);
     }
@@ -221,12 +173,25 @@ static int report(const struct options *o, struct statement_list *list, size_t s
     return statements_refuted(list) > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
 }
 
+/* An output can be written, and replaces no input. */
+static bool is_output(const struct options *o, const char *option, const char *file, struct error *e) {
+    bool good = file == NULL || file_can_put(file, e);
+    for (size_t i = 0; i < o->layout_count && file != NULL && good; ++i) {
+        good = !file_same(file, o->layouts[i]) || fail(e, "%s %s is the input %s", option, file, o->layouts[i]);
+    }
+    if (file != NULL && good && o->golden != NULL && file_same(file, o->golden)) {
+        good = fail(e, "%s %s is the input %s", option, file, o->golden);
+    }
+    return good;
+}
+
 static int prove(const struct options *o) {
     struct statement_list list = {NULL, 0};
     struct error e;
     size_t skipped = 0;
     int code;
-    bool good = prove_layouts(o, &list, &e);
+    bool good = is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) &&
+                prove_layouts(o, &list, &e);
     if (good && (o->layout_count == 0 || o->pattern_count > 0)) {
         fragment_prove(o->patterns, o->pattern_count, o->list, &list);
     }
@@ -268,6 +233,7 @@ int prove_fragments_main(int argc, char **argv) {
             break;
         case JSON:
             o.json = optarg;
+            code = json_option(name, optarg) >= 0 ? EXIT_INPUT : -1;
             break;
         case RUNNER:
             o.runner = strcmp(optarg, runner_machine.name) == 0  ? &runner_machine

@@ -149,7 +149,7 @@ struct fragment fragment_wgmma_d(unsigned n, const char *type) {
     return accumulator(name, FRAGMENT_D, 128, 64, n, strcmp(type, "f16") == 0, WGMMA_SOURCE);
 }
 
-struct fragment fragment_ldmatrix(unsigned matrices, bool trans) {
+static struct fragment matrices_of(const char *instruction, const char *source, unsigned matrices, bool trans) {
     struct fragment f = {.operand = FRAGMENT_MATRICES,
                          .lanes = 32,
                          .registers = matrices,
@@ -158,17 +158,27 @@ struct fragment fragment_ldmatrix(unsigned matrices, bool trans) {
                          .columns = 8,
                          .row_name = "row",
                          .column_name = "col",
-                         .source = "PTX ISA 9.7.14.5.15",
+                         .source = source,
                          .at = trans ? at_transposed : at_matrix};
-    snprintf(f.name, sizeof f.name, "ldmatrix.x%u%s", matrices, trans ? ".trans" : "");
+    snprintf(f.name, sizeof f.name, "%s.x%u%s", instruction, matrices, trans ? ".trans" : "");
     return f;
+}
+
+struct fragment fragment_ldmatrix(unsigned matrices, bool trans) {
+    return matrices_of("ldmatrix", "PTX ISA 9.7.14.5.15", matrices, trans);
+}
+
+struct fragment fragment_stmatrix(unsigned matrices, bool trans) { /* LM-9 */
+    return matrices_of("stmatrix", "PTX ISA 9.7.14.5.16", matrices, trans);
 }
 
 struct fragment *fragment_list(size_t *count) {
     struct list l = {NULL, 0};
     for (unsigned matrices = 1; matrices <= 4; matrices *= 2)
-        for (int trans = 0; trans < 2; ++trans)
+        for (int trans = 0; trans < 2; ++trans) {
             add(&l, fragment_ldmatrix(matrices, trans));
+            add(&l, fragment_stmatrix(matrices, trans));
+        }
     for (size_t i = 0; i < sizeof mmas / sizeof *mmas; ++i)
         for (unsigned k = 0; k < 3 && mmas[i].types[k]; ++k)
             add_mma(&l, &mmas[i], k);

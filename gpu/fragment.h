@@ -40,8 +40,10 @@ bool fragment_named(const char *name, struct fragment *out);
 
 /* The operand of wgmma, D: n = 8 .. 256 by 8, type s32, f32 or f16. For the statements about slabs. */
 struct fragment fragment_wgmma_d(unsigned n, const char *type);
-/* ldmatrix (stmatrix, movmatrix: the same) of 1, 2 or 4 matrices of 8 x 8 b16: rows 8 * matrix + row, columns b16. */
+/* ldmatrix, and stmatrix, which has the same map, of 1, 2 or 4 matrices of 8 x 8 b16: rows 8 * matrix + row, columns
+ * b16. */
 struct fragment fragment_ldmatrix(unsigned matrices, bool trans);
+struct fragment fragment_stmatrix(unsigned matrices, bool trans);
 
 /* Elements of a register. */
 static inline unsigned fragment_elements(const struct fragment *f) {

@@ -20,7 +20,8 @@
 struct fragment_kernel {
     char name[64]; /* "mma.m16n8k32.s8/executed" */
     char *ptx;     /* entry k(in, out), one warp a block, four for wgmma */
-    bool machine;  /* the PTX machine knows its instructions */
+    unsigned sm;   /* the first architecture that runs it: 75, 80 ... */
+    bool sm_90a;   /* only sm_90 runs it, and not the PTX machine */
     unsigned blocks, threads;
     unsigned in_each, out_each; /* words of a thread */
     uint32_t *in, *want;        /* (blocks * threads * in_each, out_each): thread by thread */

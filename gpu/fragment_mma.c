@@ -28,7 +28,8 @@ static void make_load(struct fragment_kernel *k, const struct fragment *f) {
              "mad.lo.u32 %%r3, %%t, 16, %%s;\nst.shared.v4.b32 [%%r3], {%%a0,%%a1,%%a2,%%a3};\nbar.sync 0;\n"
              "add.u32 %%r4, %%s, %%a4;\nldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 %s, [%%r4];\n",
              f->registers, strstr(f->name, ".trans") ? ".trans" : "", registers);
-    k->ptx = emit_kernel("sm_90", k->in_each, k->out_each, ROWS_BYTES, body);
+    k->sm = 75;
+    k->ptx = emit_kernel("sm_75", k->in_each, k->out_each, ROWS_BYTES, body);
     emit_room(k);
     for (unsigned block = 0; block < 2; ++block)
         for (unsigned lane = 0; lane < 32; ++lane) {
@@ -55,6 +56,7 @@ static void make_store(struct fragment_kernel *k, const struct fragment *f) {
              "bar.sync 0;\nadd.u32 %%r5, %%s, %%a%u;\nstmatrix.sync.aligned.m8n8.x%u%s.shared.b16 [%%r5], %s;\n"
              "bar.sync 0;\nld.shared.v4.b32 {%%d0,%%d1,%%d2,%%d3}, [%%r3];\n",
              f->registers, f->registers, strstr(f->name, ".trans") ? ".trans" : "", registers);
+    k->sm = 90;
     k->ptx = emit_kernel("sm_90", k->in_each, k->out_each, ROWS_BYTES, body);
     emit_room(k);
     for (unsigned block = 0; block < 2; ++block)
@@ -74,7 +76,8 @@ static void make_movmatrix(struct fragment_kernel *k) {
     const struct fragment straight = fragment_ldmatrix(1, false), turned = fragment_ldmatrix(1, true);
     uint32_t matrix[8][8]; /* tag of each half */
     k->in_each = k->out_each = k->blocks = 1;
-    k->ptx = emit_kernel("sm_90", 1, 1, 0, "movmatrix.sync.aligned.m8n8.trans.b16 %d0, %a0;\n");
+    k->sm = 75;
+    k->ptx = emit_kernel("sm_75", 1, 1, 0, "movmatrix.sync.aligned.m8n8.trans.b16 %d0, %a0;\n");
     emit_room(k);
     for (unsigned n = 0; n < 64; ++n) {
         const struct fragment_cell c = straight.at(&straight, n / 2, 0, n % 2);
@@ -90,12 +93,11 @@ static void make_movmatrix(struct fragment_kernel *k) {
 bool emit_matrix(size_t i, struct fragment_kernel *k) {
     if (i > 12 || !k)
         return i <= 12;
-    const struct fragment f = fragment_ldmatrix(1u << i % 3, i / 3 % 2);
-    k->machine = true;
+    const unsigned matrices = 1u << i % 3;
+    const bool trans = i / 3 % 2, store = i >= 6 && i < 12;
+    const struct fragment f = store ? fragment_stmatrix(matrices, trans) : fragment_ldmatrix(matrices, trans);
     k->what = "the tags";
     snprintf(k->name, sizeof k->name, "%s/executed", i == 12 ? "movmatrix" : f.name);
-    if (i >= 6 && i < 12)
-        memcpy(k->name, "st", 2);
     if (i < 6)
         make_load(k, &f);
     else if (i < 12)
@@ -108,15 +110,19 @@ bool emit_matrix(size_t i, struct fragment_kernel *k) {
 /* ---- mma ---- */
 
 static const struct mma {
-    const char *shape, *accumulator, *type; /* one of each class of facts/ptx.md 2.2, and every type */
+    const char *shape, *accumulator, *type; /* facts/ptx.md 2.2 */
+    unsigned sm;                            /* the first that has it */
 } mmas[] = {
-    {"m16n8k32", "s32", "s8"},   {"m16n8k32", "s32", "u8"},   {"m16n8k16", "s32", "s8"},   {"m16n8k16", "s32", "u8"},
-    {"m8n8k16", "s32", "s8"},    {"m8n8k16", "s32", "u8"},    {"m16n8k64", "s32", "s4"},   {"m16n8k64", "s32", "u4"},
-    {"m16n8k32", "s32", "s4"},   {"m16n8k32", "s32", "u4"},   {"m8n8k32", "s32", "s4"},    {"m8n8k32", "s32", "u4"},
-    {"m16n8k16", "f32", "f16"},  {"m16n8k16", "f16", "f16"},  {"m16n8k16", "f32", "bf16"}, {"m16n8k8", "f32", "f16"},
-    {"m16n8k8", "f16", "f16"},   {"m16n8k8", "f32", "bf16"},  {"m16n8k8", "f32", "tf32"},  {"m16n8k4", "f32", "tf32"},
-    {"m16n8k32", "f32", "e4m3"}, {"m16n8k32", "f16", "e4m3"}, {"m16n8k32", "f32", "e5m2"}, {"m16n8k32", "f16", "e5m2"},
-    {"m16n8k16", "f32", "e4m3"}, {"m16n8k16", "f16", "e4m3"}, {"m16n8k16", "f32", "e5m2"}, {"m16n8k16", "f16", "e5m2"},
+    {"m16n8k32", "s32", "s8", 80},   {"m16n8k32", "s32", "u8", 80},   {"m16n8k16", "s32", "s8", 80},
+    {"m16n8k16", "s32", "u8", 80},   {"m8n8k16", "s32", "s8", 75},    {"m8n8k16", "s32", "u8", 75},
+    {"m16n8k64", "s32", "s4", 80},   {"m16n8k64", "s32", "u4", 80},   {"m16n8k32", "s32", "s4", 80},
+    {"m16n8k32", "s32", "u4", 80},   {"m8n8k32", "s32", "s4", 75},    {"m8n8k32", "s32", "u4", 75},
+    {"m16n8k16", "f32", "f16", 80},  {"m16n8k16", "f16", "f16", 80},  {"m16n8k16", "f32", "bf16", 80},
+    {"m16n8k8", "f32", "f16", 75},   {"m16n8k8", "f16", "f16", 75},   {"m16n8k8", "f32", "bf16", 80},
+    {"m16n8k8", "f32", "tf32", 80},  {"m16n8k4", "f32", "tf32", 80},  {"m16n8k32", "f32", "e4m3", 89},
+    {"m16n8k32", "f16", "e4m3", 89}, {"m16n8k32", "f32", "e5m2", 89}, {"m16n8k32", "f16", "e5m2", 89},
+    {"m16n8k16", "f32", "e4m3", 89}, {"m16n8k16", "f16", "e4m3", 89}, {"m16n8k16", "f32", "e5m2", 89},
+    {"m16n8k16", "f16", "e5m2", 89},
 };
 
 struct tile { /* 0 or 1 each; k is at most 64 */
@@ -187,7 +193,7 @@ bool emit_mma(size_t i, struct fragment_kernel *k) {
     const struct mma *m = &mmas[i];
     const bool half = strcmp(m->accumulator, "f16") == 0;
     struct fragment a = {.lanes = 0}, b = a, d = a;
-    char name[48], operand[64], va[64], vb[64], vc[64], vd[64], body[512];
+    char name[48], operand[64], target[16], va[64], vb[64], vc[64], vd[64], body[512];
     snprintf(name, sizeof name, "mma.%s.%s", m->shape, m->type);
     snprintf(operand, sizeof operand, "%s/A", name);
     fragment_named(operand, &a);
@@ -197,7 +203,7 @@ bool emit_mma(size_t i, struct fragment_kernel *k) {
     snprintf(operand, sizeof operand, "%s/D", name);
     fragment_named(operand, &d);
     snprintf(k->name, sizeof k->name, "%s/executed", name);
-    k->machine = true;
+    k->sm = m->sm;
     k->what = "the sums of one-hot operands";
     k->in_each = a.registers + b.registers + d.registers;
     k->out_each = d.registers;
@@ -209,7 +215,8 @@ bool emit_mma(size_t i, struct fragment_kernel *k) {
     emit_vector(vd, sizeof vd, 'd', 0, d.registers);
     snprintf(body, sizeof body, "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, %s, %s, %s;\n", m->shape, m->accumulator,
              m->type, m->type, m->accumulator, vd, va, vb, vc);
-    k->ptx = emit_kernel("sm_90", k->in_each, k->out_each, 0, body);
+    snprintf(target, sizeof target, "sm_%u", m->sm);
+    k->ptx = emit_kernel(target, k->in_each, k->out_each, 0, body);
     emit_room(k);
     for (unsigned block = 0; block < k->blocks; ++block)
         make_block(k, block, &a, &b, &d, m);

@@ -145,6 +145,20 @@ static void stores(const struct prover *p, const struct fragment *f) {
                                true, 1, 1});
 }
 
+/* What a chain of products needs (PTX ISA 9.7.14.5.8): no shuffle between them. */
+static void next_operand(const struct prover *p, const struct fragment *f) {
+    struct fragment a;
+    struct statement s;
+    if (!begin(p, f->name, "next_A",
+               must_strdup("two of it side by side are the A fragment of the next mma.m16n8k16.f16"), &s))
+        return;
+    if (!fragment_named("mma.m16n8k16.f16/A", &a))
+        statement_refute(&s, "there is no such mma");
+    for (unsigned side = 0; side < 2 && s.proved; ++side)
+        prove_shifted(f, &a, (struct fragment_shift){0, 2 * side, 0, 8 * side}, &s);
+    statement_add(p->out, s);
+}
+
 /* ---- wgmma's registers are those of mma ---- */
 
 static void like_mma(const struct prover *p, const struct fragment *f) {
@@ -173,10 +187,8 @@ static void matrices(const struct prover *p) {
     struct statement s;
     for (unsigned n = 1; n <= 4; n *= 2)
         for (unsigned k = 0; k < 4; ++k) {
-            const struct fragment store = fragment_ldmatrix(n, k & 1), load = fragment_ldmatrix(n, k >> 1);
-            char of[32], what[48];
-            snprintf(of, sizeof of, "stmatrix.x%u%s", n, k & 1 ? ".trans" : "");
-            snprintf(what, sizeof what, "%s", load.name);
+            const struct fragment store = fragment_stmatrix(n, k & 1), load = fragment_ldmatrix(n, k >> 1);
+            const char *of = store.name, *what = load.name;
             const bool transposed = (k & 1) != k >> 1;
             if (!begin(p, of, what,
                        must_format("%s, then %s of the same rows: every register %s", of, what,
@@ -277,6 +289,8 @@ void fragment_prove(const char *const *patterns, size_t pattern_count, bool list
             mn_rows(&p, f);
         if (f->operand == FRAGMENT_D)
             stores(&p, f);
+        if (f->operand == FRAGMENT_D && f->lanes == 32 && f->bits == 16)
+            next_operand(&p, f);
         if (f->lanes == 128)
             like_mma(&p, f);
     }

@@ -73,7 +73,8 @@ static uint64_t descriptor_of(enum swizzle_mode mode, unsigned lbo, unsigned sbo
 }
 
 static void finish(struct fragment_kernel *k, unsigned shared, char *body) {
-    k->machine = false;
+    k->sm = 90;
+    k->sm_90a = true;
     k->threads = 128;
     k->ptx = emit_kernel("sm_90a", k->in_each, k->out_each, shared, body);
     free(body);

@@ -248,6 +248,19 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     free(why);
 }
 
+/* Elements of less than a byte: those of a register byte are neighbours along k, the lower in the low bits, as in
+ * memory. */
+static bool is_memory_byte(const struct fragment *f, unsigned lane, unsigned r, unsigned byte) {
+    const unsigned each = 8 / f->bits, first = each * byte;
+    const struct fragment_cell c = f->at(f, lane, r, first);
+    bool same = c.column % each == 0;
+    for (unsigned i = 1; i < each; ++i) {
+        const struct fragment_cell next = f->at(f, lane, r, first + i);
+        same = same && next.row == c.row && next.column == c.column + i;
+    }
+    return same;
+}
+
 /* Compares byte by byte, tile by tile, in the order lane, register, byte. */
 static bool prove_bytes(const struct proof *p, struct statement *s, struct error *e) {
     const struct layout *l = p->l;
@@ -261,6 +274,11 @@ static bool prove_bytes(const struct proof *p, struct statement *s, struct error
             const int64_t at = slot->got + offset;
             wanted(p, tile, lane, r, i % 4, &row, &byte);
             ++s->domain;
+            if (l->wants.bits < 8 && !is_memory_byte(&l->wants, lane, r % l->wants.registers, i % 4)) {
+                statement_refute(s, "lane %u, register %u, byte %u: its elements are no byte of a row of k", lane, r,
+                                 i % 4);
+                return true;
+            }
             if (at < 0 || at >= l->plane_bytes || p->owner[at] != row * l->row_bytes + byte) {
                 refute_byte(p, slot, lane, r, i % 4, at, row, byte, s, e);
                 return true;
@@ -280,9 +298,9 @@ static char *claim(const struct layout *l) {
                        l->row_bytes);
 }
 
-bool layout_prove(const struct layout *l, struct statement *s, struct error *e) {
+/* The proof of l before anything is known; plane and slots are the caller's to free. */
+static struct proof proof_of(const struct layout *l) {
     struct proof p = {.l = l, .matrix = fragment_ldmatrix(l->matrices, l->trans), .warps = l->wants.lanes / 32};
-    *s = (struct statement){.name = must_format("layout/%s", l->name), .text = claim(l), .proved = true};
     p.registers = l->wants.registers * l->tiles_rows * l->tiles_columns;
     p.tile_rows = l->wants.rows * l->tiles_rows;
     p.tile_columns = l->wants.columns * l->tiles_columns;
@@ -294,11 +312,48 @@ bool layout_prove(const struct layout *l, struct statement *s, struct error *e) 
     p.owner = must_calloc(l->plane_bytes + 1, sizeof *p.owner);
     memset(p.owner, 0xff, l->plane_bytes * sizeof *p.owner);
     p.slots = must_calloc(p.slot_count + 1, sizeof *p.slots);
+    return p;
+}
+
+bool layout_prove(const struct layout *l, struct statement *s, struct error *e) {
+    struct proof p = proof_of(l);
+    *s = (struct statement){.name = must_format("layout/%s", l->name), .text = claim(l), .proved = true};
     bool good = prove_places(&p, s, e);
     if (good && s->proved)
         good = fill_slots(&p, e);
     if (good && s->proved && !refute_alignment(&p, s))
         good = prove_bytes(&p, s, e);
+    free(p.owner);
+    free(p.slots);
+    return good;
+}
+
+bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e) {
+    const int64_t first = l->plane_offset / 128 * 128;
+    struct proof p = proof_of(l);
+    bool good = true;
+    for (size_t i = 0; i < count; ++i)
+        chunks[i] = (struct layout_chunk){.row = -1};
+    int64_t *lowest = must_calloc(count + 1, sizeof *lowest), at;
+    for (unsigned row = 0; row < l->rows && good; ++row)
+        for (unsigned byte = 0; byte < l->row_bytes && (good = layout_place(l, row, byte, &at, e)); ++byte) {
+            const int64_t n = (at + l->plane_offset - first) / 16;
+            if (at < 0 || at >= l->plane_bytes || n >= (int64_t)count || (chunks[n].row >= 0 && at >= lowest[n]))
+                continue;
+            lowest[n] = at;
+            chunks[n].row = row;
+            chunks[n].byte = byte;
+        }
+    for (size_t i = 0; i < p.group && good; ++i) {
+        const unsigned each = slots_of_index(l);
+        struct layout_slot slot;
+        good = address_of(&p, 0, 0, (unsigned)(i / each), (unsigned)(i % each), &slot, e);
+        const int64_t n = (slot.got + l->plane_offset - first) / 16;
+        if (!good || slot.got < 0 || slot.got >= l->plane_bytes || n >= (int64_t)count)
+            continue;
+        chunks[n].lane = chunks[n].lanes++ == 0 ? slot.lane : chunks[n].lane;
+    }
+    free(lowest);
     free(p.owner);
     free(p.slots);
     return good;

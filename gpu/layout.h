@@ -64,6 +64,15 @@ bool layout_check(const struct layout *l, struct error *e);
  * s->name and s->text are set; domain counts register bytes. Fails only where an expression has no value. */
 bool layout_prove(const struct layout *l, struct statement *s, struct error *e);
 
+/* 16 bytes of shared memory, aligned: what lies in them, for a picture. */
+struct layout_chunk {
+    int64_t row, byte; /* of the matrix: the first byte there; row = -1: padding, or outside the plane */
+    unsigned lanes;    /* how many of the first warp give an address in it, for the first tile; */
+    unsigned lane;     /* the first of them, meaningless when lanes = 0 */
+};
+/* The `count` chunks from shared address plane_offset / 128 * 128 on. chunks: (count), written whole. */
+bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e);
+
 /* ---- what layout_prove is made of: layout_place.c, layout_mistake.c ---- */
 
 /* Byte of the plane where (row, byte) lies; may lie outside. */

@@ -4,6 +4,7 @@
 #define REPORTS_SVG_H
 
 #include "../gpu/fragment.h"
+#include "../gpu/layout.h"
 #include <stddef.h>
 
 enum { SVG_COLOURS = 8 };
@@ -29,6 +30,12 @@ char *svg_grid(const struct svg_grid *g, size_t *size);
 /* A fragment in the usual look: its tile as a grid (B with k downwards), each cell "T<lane> r<register>"; the elements
  * of a register that lie side by side are one cell, else ".<element>" follows. */
 char *svg_lane_map(const struct fragment *f, size_t *size);
+
+/* A layout: shared memory in lines of 128 bytes, 16 bytes (four banks) a cell, each with the row and byte of the matrix
+ * that begin there, coloured by row, and before them the lanes of warp 0 whose addresses of the first tile lead there.
+ * At most SVG_LINES lines are drawn. NULL, and why in e: no memory, or an expression has no value. */
+enum { SVG_LINES = 64 };
+char *svg_layout(const struct layout *l, size_t *size, struct error *e);
 
 /* One word that a lane touches, and in which wavefront of the access. */
 struct svg_touch {

@@ -31,7 +31,7 @@ Test(prove_command, subjects) {
 Test(prove_command, fragments) {
     expect_result(run_command("prove fragments mma.m16n8k32.s8/A"), 0,
                   "3 proved, 0 refuted\n3 passed, 0 failed, 0 skipped\n");
-    expect_result(run_command("prove fragments movmatrix stmatrix.x4/"), 0, "4 proved, 0 refuted\n");
+    expect_result(run_command("prove fragments movmatrix stmatrix.x4/ldmatrix"), 0, "4 proved, 0 refuted\n");
     expect_result(run_command("prove fragments --list movmatrix"), 0, "movmatrix/twice          movmatrix.trans twice");
     expect_result(run_command("prove fragments nosuch"), 3, "no statement matches 'nosuch'");
     expect_result(run_command("prove fragments ''"), 2, "a PATTERN is empty");
@@ -78,10 +78,44 @@ Test(prove_command, pictures) {
     cr_expect(strstr(text, ">T31 r3<"), "%s", text);
     free(text);
     expect_result(run_command("prove fragments mma.m16n8k32.s8 --svg %s/b.svg", run_folder), 2,
-                  "more than one operand is selected");
+                  "4 pictures are selected; name a folder");
     expect_result(run_command("prove fragments movmatrix --svg %s/b.svg", run_folder), 2, "no operand is selected");
     expect_result(run_command("prove fragments ldmatrix --svg %s/no/where", run_folder), 2, "No such file");
     cr_expect_eq(files_in_folder(), 2, "the folder and a.svg");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml --svg %s/b.svg", run_folder), 0,
+                  "1 proved");
+    text = in_folder("b.svg");
+    cr_expect(strstr(text, ">T1 r1 b0<"), "%s", text);
+    free(text);
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml movmatrix ldmatrix.x1/bijection "
+                              "--svg %s/maps",
+                              run_folder),
+                  0, "4 proved");
+    free(in_folder("maps/layout-slots_48.svg"));
+    free(in_folder("maps/ldmatrix.x1.svg"));
+    put_file("x.yaml",
+             "layout: '../x/y'\nmatrix: {rows: 16, row_bytes: 32}\nmemory: {stride: 48}\nplane: {bytes: 768}\n"
+             "load: ldmatrix.x4\naddress: lane\nwants: mma.m16n8k32.s8 A\n",
+             149);
+    expect_result(run_command("prove fragments --layout %s/x.yaml --svg %s/maps", run_folder, run_folder), 1,
+                  "REFUTED");
+    free(in_folder("maps/layout-..-x-y.svg"));
+}
+
+Test(prove_command, outputs) {
+    put_file("l.yaml", "layout: x\n", 10);
+    put_file("g.zz", "x", 1);
+    expect_result(run_command("prove fragments --layout %s/l.yaml --json %s/l.yaml", run_folder, run_folder), 2,
+                  "l.yaml is the input");
+    expect_result(run_command("prove fragments --golden %s/g.zz --json %s/g.zz", run_folder, run_folder), 2,
+                  "g.zz is the input");
+    expect_result(run_command("prove fragments ldmatrix --golden %s/g.zz --runner machine --record %s/g.zz", run_folder,
+                              run_folder),
+                  2, "g.zz is the input");
+    expect_result(run_command("prove fragments ldmatrix --runner machine --record %s", run_folder), 2, "cannot write");
+    expect_result(run_command("prove fragments ldmatrix --json -"), 2, "--json -: want the name of a file");
+    expect_result(run_command("prove fragments ldmatrix --json ''"), 2, "--json: want the name of a file");
+    expect_result(run_command("prove fragments movmatrix --json /dev/stdout"), 0, "\"result\": \"proved\"");
 }
 
 Test(prove_command, runners) {

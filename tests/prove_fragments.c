@@ -24,7 +24,7 @@ static struct holder figure_of(const struct fragment *f, unsigned row, unsigned 
 Test(prove_fragments, maps_are_the_figures) {
     size_t count, cells = 0;
     struct fragment *all = fragment_list(&count);
-    cr_assert_eq(count, 6 + 22 * 4 + 6 * 2 + 7 + 82, "%zu operands", count);
+    cr_assert_eq(count, 12 + 22 * 4 + 6 * 2 + 7 + 82, "%zu operands", count);
     for (size_t k = 0; k < count; ++k) {
         const struct fragment *f = &all[k];
         cr_expect_eq(f->lanes * f->registers * 32, f->rows * f->columns * f->bits, "%s: registers", f->name);
@@ -54,6 +54,34 @@ Test(prove_fragments, swizzles_are_the_figures) {
             }
 }
 
+Test(prove_fragments, shared_operands_are_the_figures) {
+    for (enum swizzle_mode mode = SWIZZLE_NONE; mode < SWIZZLE_MODES; ++mode) {
+        const bool none = mode == SWIZZLE_NONE;
+        const unsigned width = swizzle_width(mode);
+        for (unsigned row = 0; row < 256; ++row) {
+            for (unsigned k = 0; k < (none ? 32 : width); ++k)
+                cr_assert_eq(wgmma_k_major(mode, 128, none ? 256 : 8 * width, row, k),
+                             independent_k_major(width, row, k), "K-major %s: row %u k %u", swizzle_names[mode], row,
+                             k);
+            for (unsigned k = 0; k < 16; ++k)
+                cr_assert_eq(wgmma_mn_major(mode, none ? 128 : 16 * width, none ? 256 : 8 * width, row, k),
+                             independent_mn_major(width, row, k), "MN-major %s: mn %u k %u", swizzle_names[mode], row,
+                             k);
+        }
+    }
+}
+
+/* movmatrix's result is the fragment that the figure of ldmatrix.trans draws of the same matrix. */
+Test(prove_fragments, movmatrix_is_the_figures) {
+    for (unsigned row = 0; row < 8; ++row)
+        for (unsigned column = 0; column < 8; ++column) {
+            const struct holder from = independent_matrix(false, row, column),
+                                to = independent_matrix(true, row, column);
+            const struct movmatrix_source s = movmatrix_source(to.thread, to.element);
+            cr_expect(s.lane == from.thread && s.half == from.element, "row %u col %u", row, column);
+        }
+}
+
 Test(prove_fragments, names) {
     struct fragment f;
     cr_expect(fragment_named("mma.m16n8k32.s8 A", &f) && f.registers == 4 && f.columns == 32, "by a blank");
@@ -68,7 +96,7 @@ Test(prove_fragments, all_are_proved) {
     struct statement_list l = {NULL, 0}, names = {NULL, 0};
     fragment_prove(NULL, 0, false, &l);
     fragment_prove(NULL, 0, true, &names);
-    cr_expect(l.count == names.count && l.count == 613, "%zu statements, %zu names", l.count, names.count);
+    cr_expect(l.count == names.count && l.count == 613 + 12, "%zu statements, %zu names", l.count, names.count);
     for (size_t i = 0; i < l.count; ++i) {
         const struct statement *s = &l.items[i];
         cr_expect(s->proved && s->domain >= 16, "%s: %llu cases, %s", s->name, (unsigned long long)s->domain,
@@ -84,7 +112,7 @@ Test(prove_fragments, patterns) {
     static const struct {
         const char *pattern;
         size_t count;
-    } rows[] = {{"movmatrix", 2},  {"mma.m16n8k32.s8/A/*", 3}, {"*/bijection", 195 + 3 + 8},
+    } rows[] = {{"movmatrix", 2},  {"mma.m16n8k32.s8/A/*", 3}, {"*/bijection", 201 + 3 + 8},
                 {"movmatrix/", 2}, {"movmatrix/tw[a-z]ce", 1}, {"nosuch", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         struct statement_list l = {NULL, 0};
@@ -116,6 +144,10 @@ static struct fragment_cell wrong_half(const struct fragment *f, unsigned lane, 
 static struct fragment_cell swapped_matrices(const struct fragment *f, unsigned lane, unsigned r, unsigned i) {
     const struct fragment right = operand(f->name);
     return right.at(f, lane, r ^ 1, i);
+}
+static struct fragment_cell exchanged_nibbles(const struct fragment *f, unsigned lane, unsigned r, unsigned i) {
+    const struct fragment right = operand(f->name);
+    return right.at(f, lane, r, i ^ 1);
 }
 static struct fragment_cell a_row_on(const struct fragment *f, unsigned lane, unsigned r, unsigned i) {
     const struct fragment right = operand(f->name);
@@ -217,6 +249,13 @@ Test(prove_fragments, planted_addresses) {
         &s);
     expect_refuted(&s, "rows 64 bytes apart: lane 0, register 1, byte 0 holds row 4 k 0; mma wants row 8 k 0: wrong "
                        "stride: the addresses step 32 bytes a row, the rows lie 64 apart");
+    struct fragment nibbles = operand("mma.m16n8k64.s4/A");
+    nibbles.at = exchanged_nibbles;
+    prove_delivery(
+        &nibbles,
+        &(struct delivery){"ldmatrix.x4", "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16", false, 1, 1},
+        &s);
+    expect_refuted(&s, "rows 64 bytes apart: lane 0, register 0, byte 0: its elements are no byte of a row of k");
     prove_delivery(&f, &(struct delivery){"ldmatrix.x4", "lane / (tile_row - 16)", false, 1, 1}, &s);
     cr_expect(!s.proved && strstr(s.counterexample, "division by zero"), "%s", s.counterexample);
     free(s.counterexample);
@@ -231,7 +270,7 @@ Test(prove_fragments, the_machine_agrees) {
         struct error e = {""};
         struct statement s = {.proved = true};
         fragment_kernel_make(i, &k);
-        if (k.machine) {
+        if (!k.sm_90a) {
             uint32_t *out = must_calloc(fragment_kernel_words(&k), sizeof *out);
             cr_assert(fragment_kernel_run(&k, &runner_machine, out, &e), "%s", e.text);
             fragment_kernel_judge(&k, "the machine", out, &s);

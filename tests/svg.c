@@ -74,21 +74,82 @@ Test(svg, every_lane_map) {
     free(all);
 }
 
-/* The picture of docs/prove.md is the one that is drawn today. */
-Test(svg, the_picture_of_the_document) {
-    static const char path[] = "docs/images/mma.m16n8k32.s8-A.svg";
-    struct fragment f;
-    size_t size;
-    cr_assert(fragment_named("mma.m16n8k32.s8 A", &f), "no operand");
-    char *text = svg_lane_map(&f, &size), *kept = must_calloc(size + 2, 1);
+static struct layout *read_layout(const char *path) {
+    struct error e = {""};
+    struct layout *l = layout_read(path, &e);
+    cr_assert(l, "%s", e.text);
+    return l;
+}
+
+static char *draw_layout(const struct layout *l, size_t *size) {
+    struct error e = {""};
+    char *text = svg_layout(l, size, &e);
+    cr_assert(text, "%s", e.text);
+    return text;
+}
+
+/* Takes the text that is drawn today. */
+static void expect_kept(const char *path, const char *arguments, char *text, size_t size) {
+    char *kept = must_calloc(size + 2, 1);
     FILE *file = fopen(path, "rb");
     cr_assert(file, "%s is not there", path);
     const size_t n = fread(kept, 1, size + 1, file);
     fclose(file);
-    cr_expect(n == size && memcmp(kept, text, size) == 0,
-              "%s is out of date: warpproof prove fragments mma.m16n8k32.s8/A/bijection --svg %s", path, path);
+    cr_expect(n == size && memcmp(kept, text, size) == 0, "%s is out of date: warpproof prove fragments %s --svg %s",
+              path, arguments, path);
     free(kept);
     free(text);
+}
+
+Test(svg, pictures_of_the_documents) {
+    struct fragment f;
+    size_t size;
+    cr_assert(fragment_named("mma.m16n8k32.s8 A", &f), "no operand");
+    char *text = svg_lane_map(&f, &size);
+    expect_kept("docs/images/mma.m16n8k32.s8-A.svg", "mma.m16n8k32.s8/A/bijection", text, size);
+    struct layout *l = read_layout("fixtures/layouts/slots_48.yaml");
+    text = draw_layout(l, &size);
+    expect_kept("docs/images/layout-slots_48.svg", "--layout fixtures/layouts/slots_48.yaml", text, size);
+    layout_free(l);
+}
+
+Test(svg, layouts) {
+    struct layout *l = read_layout("fixtures/layouts/slots_48.yaml");
+    size_t size;
+    char *text = draw_layout(l, &size);
+    expect_well_formed("slots_48", text, size);
+    cr_expect_eq(occurrences(text, "<rect "), 1 + 3072 / 16, "a cell for 16 bytes");
+    /* row 1 begins in bank 12, at byte 48: line 0, fourth cell */
+    cr_expect(strstr(text, "<rect x=\"368\" y=\"62\" width=\"104\" height=\"18\" fill=\"#cfe8fc\"/>\n"
+                           "<text x=\"420\" y=\"74\">T1 r1 b0</text>\n"),
+              "%s", text);
+    cr_expect(strstr(text, ">T31 r15 b16<") && strstr(text, ">r16 b0<") && !strstr(text, " r16 b0<"),
+              "lanes of the first tile alone: %s", text);
+    free(text);
+    /* the plane begins a bank group later; the bytes do not lie where 16-byte chunks begin; no more than 64 lines */
+    l->plane_offset = 1040;
+    l->plane_bytes = 65536;
+    free(l->name);
+    l->name = must_strdup("<\x01\xff>");
+    text = draw_layout(l, &size);
+    expect_well_formed("moved", text, size);
+    cr_expect(strstr(text, ">&lt;\\x01\\xff&gt;: row r") && strstr(text, "the first 8192 bytes") &&
+                  strstr(text, "<text x=\"212\" y=\"74\">T0 r0 b0</text>") && strstr(text, ">1024<"),
+              "%s", text);
+    cr_expect_eq(occurrences(text, "<rect "), 1 + 8 * SVG_LINES, "64 lines");
+    free(text);
+    layout_free(l);
+    l = read_layout("fixtures/layouts/scalar_loads.yaml");
+    text = draw_layout(l, &size);
+    cr_expect(strstr(text, ">T0+3 r0 b0<"), "four lanes load from one chunk: %s", text);
+    free(text);
+    layout_free(l);
+    l = read_layout("fixtures/layouts/plants/past_the_plane.yaml");
+    l->plane_bytes = 100;
+    text = draw_layout(l, &size);
+    expect_well_formed("past", text, size);
+    free(text);
+    layout_free(l);
 }
 
 Test(svg, where_cells_are) {

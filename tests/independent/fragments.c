@@ -65,3 +65,34 @@ unsigned independent_chunk(unsigned width, unsigned row, unsigned chunk) {
     static const uint8_t of_32[8][2] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 0}, {1, 0}};
     return width == 128 ? of_128[row][chunk] : width == 64 ? of_64[row][chunk] : of_32[row][chunk];
 }
+
+/* The figures of the canonical layouts: whole patterns of eight rows one after another, a row of a pattern `width`
+ * bytes, its 16-byte chunks in the order of the swizzle. Unswizzled, a pattern is a core matrix, and two lie side by
+ * side. */
+unsigned independent_k_major(unsigned width, unsigned row, unsigned k) {
+    unsigned at = 0;
+    if (width == 16) {
+        for (; row >= 8; row -= 8)
+            at += 2 * 128;
+        if (k >= 16) {
+            at += 128;
+            k -= 16;
+        }
+        return at + 16 * row + k;
+    }
+    for (; row >= 8; row -= 8)
+        at += 8 * width;
+    return at + width * row + 16 * independent_chunk(width, row, k / 16) + k % 16;
+}
+
+unsigned independent_mn_major(unsigned width, unsigned mn, unsigned k) {
+    const unsigned along = width / 2; /* elements of mn in a pattern, whose rows are eight k */
+    unsigned at = 0;
+    for (; mn >= along; mn -= along)
+        at += 2 * 8 * width;
+    if (k >= 8) {
+        at += 8 * width;
+        k -= 8;
+    }
+    return at + width * k + (width == 16 ? 0 : 16 * independent_chunk(width, k, mn / 8)) + mn % 8 * 2;
+}

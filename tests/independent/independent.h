@@ -236,6 +236,10 @@ struct holder independent_c(unsigned row, unsigned n);
 struct holder independent_matrix(bool trans, unsigned row, unsigned column);
 /* Which 16-byte chunk of its row `row` of the pattern the chunk `chunk` lies in; width: 32, 64, 128 bytes. */
 unsigned independent_chunk(unsigned width, unsigned row, unsigned chunk);
+/* Where an operand of wgmma lies that is packed without gaps; width: 16 (no swizzle), 32, 64 or 128 bytes.
+ * K-major: byte k of row m or n. MN-major: the 16-bit element (mn, k), k < 16. */
+unsigned independent_k_major(unsigned width, unsigned row, unsigned k);
+unsigned independent_mn_major(unsigned width, unsigned mn, unsigned k);
 
 /* ---- banks.c: wavefronts of shared memory ---- */
 
