@@ -71,10 +71,10 @@ Test(banks, as_an_h200_counts) {
     for (size_t i = 0; i < tables.gl_pathc; ++i)
         judge_table(tables.gl_pathv[i], &rows, &uncounted, contradicted);
     globfree(&tables);
-    cr_expect(rows >= 456 && uncounted <= 2, "%zu rows, %zu of them without a count", rows + uncounted, uncounted);
+    cr_expect(rows >= 456 + 458 + 440 && uncounted <= 2, "%zu rows, %zu of them without a count", rows + uncounted, uncounted);
     cr_expect_eq(contradicted[BANK_RULE_NONE], 0, "%zu rows are not as counted byte by byte", contradicted[0]);
     for (enum bank_rule rule = BANK_RULE_NONE + 1; rule < BANK_RULES; ++rule)
-        cr_expect(contradicted[rule] > 0 || rows == 456, "no row of the GPU contradicts broken rule %d", (int)rule);
+        cr_expect(contradicted[rule] > 0, "no row of the GPU contradicts broken rule %d", (int)rule);
 }
 
 /* facts/ptx.md 5.2: eight rows of 16 bytes at a constant stride. */
@@ -228,8 +228,6 @@ Test(banks, golden_patterns_are_those_of_the_harness) {
     const char *path = "fixtures/golden/banks_patterns_counted.tsv";
     struct bank_table made, counted;
     struct error e;
-    if (access(path, F_OK) != 0)
-        cr_skip_test("%s is not there yet", path);
     read_patterns(&made);
     cr_assert(bank_table_read(path, &counted, &e), "%s", e.text);
     cr_assert_eq(made.count, counted.count);
