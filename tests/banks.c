@@ -71,7 +71,8 @@ Test(banks, as_an_h200_counts) {
     for (size_t i = 0; i < tables.gl_pathc; ++i)
         judge_table(tables.gl_pathv[i], &rows, &uncounted, contradicted);
     globfree(&tables);
-    cr_expect(rows >= 456 + 458 + 440 && uncounted <= 2, "%zu rows, %zu of them without a count", rows + uncounted, uncounted);
+    cr_expect(rows >= 456 + 458 + 440 && uncounted <= 2, "%zu rows, %zu of them without a count", rows + uncounted,
+              uncounted);
     cr_expect_eq(contradicted[BANK_RULE_NONE], 0, "%zu rows are not as counted byte by byte", contradicted[0]);
     for (enum bank_rule rule = BANK_RULE_NONE + 1; rule < BANK_RULES; ++rule)
         cr_expect(contradicted[rule] > 0, "no row of the GPU contradicts broken rule %d", (int)rule);
