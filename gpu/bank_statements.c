@@ -138,7 +138,7 @@ static void rule_merge(struct statement *s) {
     for (unsigned k = 0; k < 4; ++k)
         for (unsigned step = 1; step < LANES && s->proved; step *= 2) {
             const struct bank_op op = op_of(ops[k]);
-            uint32_t at[LANES], ordinal = 0;
+            uint32_t at[LANES] = {0}, ordinal = 0;
             for (unsigned lane = 0; lane < LANES; ++lane)
                 at[lane] = lane & step ? at[lane ^ step] : op.bytes * ordinal++;
             const unsigned phases = op.bytes / 4, want = !op.store && step <= 2 ? phases / 2 : phases;

@@ -64,7 +64,7 @@ static void print_meetings(FILE *out, const struct bank_op *op, const uint32_t a
                            const struct bank_access_lanes *a) {
     const uint32_t group = op->bytes > 4 ? op->bytes / 4 : 1;
     for (uint32_t bank = 0; bank < BANKS; bank += group) {
-        uint32_t here = 0, words[LANES], distinct = 0;
+        uint32_t here = 0, words[LANES] = {0}, distinct = 0;
         for (uint32_t lane = 0; lane < LANES; ++lane) {
             const uint32_t word = at[lane] / 4;
             if (!(lanes >> lane & 1) || word % BANKS / group * group != bank)
