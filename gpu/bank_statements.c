@@ -12,15 +12,24 @@
 enum { LANES = 32, BANKS = 32 };
 
 /* facts/ptx.md 5.2, as it is written there. */
+/* clang-format off */
 const struct bank_rows_fact bank_rows_facts[] = {
-    {16, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},  {32, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
-    {48, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},  {64, {0, 16, 0, 16, 0, 16, 0, 16}, 4, {4, 3}, {16, 12}},
-    {80, {0, 20, 8, 28, 16, 4, 24, 12}, 1, {1, 0}, {4, 0}},  {96, {0, 24, 16, 8, 0, 24, 16, 8}, 2, {2, 1}, {8, 4}},
-    {112, {0, 28, 24, 20, 16, 12, 8, 4}, 1, {1, 0}, {4, 0}}, {128, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
-    {144, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}}, {160, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
-    {176, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}}, {256, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
-    {272, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}}, {304, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
+    {16, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},
+    {32, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
+    {48, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
+    {64, {0, 16, 0, 16, 0, 16, 0, 16}, 4, {4, 3}, {16, 12}},
+    {80, {0, 20, 8, 28, 16, 4, 24, 12}, 1, {1, 0}, {4, 0}},
+    {96, {0, 24, 16, 8, 0, 24, 16, 8}, 2, {2, 1}, {8, 4}},
+    {112, {0, 28, 24, 20, 16, 12, 8, 4}, 1, {1, 0}, {4, 0}},
+    {128, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
+    {144, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},
+    {160, {0, 8, 16, 24, 0, 8, 16, 24}, 2, {2, 1}, {8, 4}},
+    {176, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
+    {256, {0, 0, 0, 0, 0, 0, 0, 0}, 8, {8, 7}, {32, 28}},
+    {272, {0, 4, 8, 12, 16, 20, 24, 28}, 1, {1, 0}, {4, 0}},
+    {304, {0, 12, 24, 4, 16, 28, 8, 20}, 1, {1, 0}, {4, 0}},
 };
+/* clang-format on */
 const size_t bank_rows_fact_count = sizeof bank_rows_facts / sizeof *bank_rows_facts;
 
 /* True where there is something to prove: the statement is then open, and true until it is refuted. */
@@ -86,182 +95,6 @@ void bank_prove_rows(const struct bank_rows_fact *f, bool names_only, struct sta
     }
     statement_add(l, s);
 }
-
-/* ---- the rules of 5.1 ---- */
-
-static uint32_t gcd(uint32_t a, uint32_t b) {
-    return b ? gcd(b, a % b) : a;
-}
-
-static void rule_gcd(struct statement *s) {
-    for (uint32_t stride = 16; stride <= 8192 && s->proved; stride += 16) {
-        const uint32_t want = gcd(stride / 16, 8), got = tile_count("ldmatrix.x1", 8, 16, stride).wavefronts;
-        ++s->domain;
-        if (got != want)
-            statement_refute(s, "stride %u: %u wavefronts, and gcd(%u, 8) is %u", stride, got, stride / 16, want);
-    }
-}
-
-static void rule_words(struct statement *s) {
-    for (uint32_t stride = 16; stride <= 8192 && s->proved; stride += 16) {
-        const uint32_t word = tile_count("ld32", 8, 16, stride).wavefronts,
-                       matrix = tile_count("ldmatrix.x1", 8, 16, stride).wavefronts;
-        ++s->domain;
-        if (word != matrix)
-            statement_refute(s, "stride %u: the load takes %u wavefronts, ldmatrix %u", stride, word, matrix);
-    }
-}
-
-static const char *const plain_ops[] = {"ld8", "ld16", "ld32", "ld64", "ld128", "st8", "st16", "st32", "st64", "st128"};
-enum { PLAIN_OPS = sizeof plain_ops / sizeof *plain_ops };
-
-static void rule_idle(struct statement *s) {
-    for (unsigned k = 0; k < PLAIN_OPS; ++k) {
-        const struct bank_op op = op_of(plain_ops[k]);
-        for (unsigned lane = 0; lane <= LANES && s->proved; ++lane) { /* LANES: nobody */
-            uint32_t at[LANES];
-            for (unsigned i = 0; i < LANES; ++i)
-                at[i] = i * 128; /* all in bank 0 */
-            const uint32_t active = lane < LANES ? (uint32_t)1 << lane : 0;
-            const struct bank_count got = bank_count(op.kind, op.bytes, 0, at, active);
-            ++s->domain;
-            if (got.wavefronts != (lane < LANES) || got.conflicts != 0)
-                statement_refute(s, "%s with the lanes %08x: %u wavefronts, %u conflicts", op.name, active,
-                                 got.wavefronts, got.conflicts);
-        }
-    }
-}
-
-/* Lane l loads value l & ~step, all in distinct words and free of conflicts within a phase of 32 lanes x 4 bytes. */
-static void rule_merge(struct statement *s) {
-    static const char *const ops[] = {"ld64", "ld128", "st64", "st128"};
-    for (unsigned k = 0; k < 4; ++k)
-        for (unsigned step = 1; step < LANES && s->proved; step *= 2) {
-            const struct bank_op op = op_of(ops[k]);
-            uint32_t at[LANES] = {0}, ordinal = 0;
-            for (unsigned lane = 0; lane < LANES; ++lane)
-                at[lane] = lane & step ? at[lane ^ step] : op.bytes * ordinal++;
-            const unsigned phases = op.bytes / 4, want = !op.store && step <= 2 ? phases / 2 : phases;
-            const struct bank_count got = bank_count(op.kind, op.bytes, 0, at, UINT32_MAX);
-            ++s->domain;
-            if (got.wavefronts != want || got.conflicts != 0)
-                statement_refute(s, "%s with pairs (l, l xor %u): %u wavefronts and %u conflicts, want %u and 0",
-                                 op.name, step, got.wavefronts, got.conflicts, want);
-        }
-}
-
-static void rule_phases(struct statement *s) {
-    for (unsigned k = 0; k < PLAIN_OPS && s->proved; ++k) {
-        const struct bank_op op = op_of(plain_ops[k]);
-        const unsigned want = op.bytes > 4 ? op.bytes / 4 : 1;
-        const struct bank_count got = tile_count(op.name, LANES, op.bytes, op.bytes);
-        s->domain += LANES;
-        if (got.wavefronts != want || got.conflicts != 0)
-            statement_refute(s, "%s: %u wavefronts and %u conflicts, want %u and 0", op.name, got.wavefronts,
-                             got.conflicts, want);
-    }
-}
-
-/* Every op with all lanes at one address, and with all lanes in one bank. */
-static void rule_broadcast(struct statement *s) {
-    for (unsigned k = 0; k < PLAIN_OPS && s->proved; ++k) {
-        const struct bank_op op = op_of(plain_ops[k]);
-        uint32_t at[LANES] = {0};
-        const struct bank_count one = bank_count(op.kind, op.bytes, 0, at, UINT32_MAX);
-        for (unsigned lane = 0; lane < LANES; ++lane)
-            at[lane] = 128 * lane;
-        const struct bank_count worst = bank_count(op.kind, op.bytes, 0, at, UINT32_MAX);
-        const unsigned phases = op.bytes > 4 ? op.bytes / 4 : 1, merged = op.store || phases == 1 ? phases : phases / 2;
-        s->domain += 2;
-        if (one.wavefronts != merged || one.conflicts != 0)
-            statement_refute(s, "%s of one address: %u wavefronts, want %u", op.name, one.wavefronts, merged);
-        if (worst.wavefronts != LANES || worst.conflicts != LANES - phases)
-            statement_refute(s, "%s with all lanes in bank 0: %u wavefronts and %u conflicts, want 32 and %u", op.name,
-                             worst.wavefronts, worst.conflicts, LANES - phases);
-    }
-}
-
-static const char *const matrix_ops[] = {"ldmatrix.x1",       "ldmatrix.x2",       "ldmatrix.x4",
-                                         "stmatrix.x1",       "stmatrix.x2",       "stmatrix.x4",
-                                         "ldmatrix.x1.trans", "ldmatrix.x2.trans", "ldmatrix.x4.trans",
-                                         "stmatrix.x1.trans", "stmatrix.x2.trans", "stmatrix.x4.trans"};
-
-/* All matrices of an access are the same one; lanes that give no address hold two different values. */
-static void rule_matrices(struct statement *s) {
-    for (unsigned k = 0; k < sizeof matrix_ops / sizeof *matrix_ops; ++k) {
-        const struct bank_op op = op_of(matrix_ops[k]);
-        for (uint32_t stride = 16; stride <= 512; stride += 16)
-            for (uint32_t unused = 0; unused <= 4096 && s->proved; unused += 4096) {
-                uint32_t at[LANES];
-                for (uint32_t lane = 0; lane < LANES; ++lane)
-                    at[lane] = lane < 8 * op.matrices ? lane % 8 * stride : unused;
-                const unsigned one = gcd(stride / 16, 8), want = op.matrices * one;
-                const struct bank_count got = bank_count(op.kind, op.bytes, op.matrices, at, UINT32_MAX);
-                ++s->domain;
-                if (got.wavefronts != want || got.conflicts != want - op.matrices)
-                    statement_refute(s, "%s, stride %u: %u wavefronts, %u conflicts, want %u and %u", op.name, stride,
-                                     got.wavefronts, got.conflicts, want, want - op.matrices);
-            }
-    }
-}
-
-/* Rows as wide as the pattern; wgmma and TMA xor bits 4 .. of an address with bits 7 .. of it. */
-static void rule_swizzles(struct statement *s) {
-    for (uint32_t width = 32; width <= 128; width *= 2) {
-        const struct bank_tile t = {.rows = 64,
-                                    .row_bytes = width,
-                                    .stride = width,
-                                    .xor_mask = width / 16 - 1,
-                                    .xor_shift = width == 128  ? 0
-                                                 : width == 64 ? 1
-                                                               : 2};
-        for (uint32_t first = 0; first < t.rows; first += 8)
-            for (uint32_t chunk = 0; chunk < width / 16 && s->proved; ++chunk) {
-                uint32_t at[LANES] = {0};
-                for (uint32_t row = 0; row < 8; ++row) {
-                    const uint32_t plain = (first + row) * width + 16 * chunk;
-                    at[row] = bank_tile_place(&t, first + row, 16 * chunk);
-                    if (at[row] != (plain ^ (plain >> 3 & (width / 16 - 1) << 4)))
-                        statement_refute(s,
-                                         "%u bytes: chunk %u of row %u lies at byte %u, the pattern has it elsewhere",
-                                         width, chunk, first + row, at[row]);
-                }
-                const unsigned got = bank_count(BANK_MATRIX, 16, 1, at, UINT32_MAX).wavefronts;
-                ++s->domain;
-                if (got != 1)
-                    statement_refute(s, "%u bytes: chunk %u of rows %u to %u takes %u wavefronts", width, chunk, first,
-                                     first + 7, got);
-            }
-    }
-}
-
-static const struct {
-    const char *name, *text;
-    void (*prove)(struct statement *s);
-} rules[] = {
-    {"rule/matrix-stride", "a matrix of 8 rows, s bytes apart, takes gcd(s / 16, 8) wavefronts", rule_gcd},
-    {"rule/matrix-or-words",
-     "32 lanes that load one word each of 8 rows x 16 bytes take as many wavefronts as ldmatrix", rule_words},
-    {"rule/matrices",
-     "each matrix of ldmatrix and stmatrix is served by itself, also when all are the same; .trans costs the same, and "
-     "the "
-     "addresses of lanes beyond 8 a matrix cost nothing",
-     rule_matrices},
-    {"rule/swizzles",
-     "eight rows, the first a multiple of 8, swizzled by the 32, 64 or 128-byte pattern of their width: one wavefront "
-     "a "
-     "matrix",
-     rule_swizzles},
-    {"rule/phases", "neighbours without a conflict: 8, 16, 32 bits a lane take 1 wavefront, 64 bits 2, 128 bits 4",
-     rule_phases},
-    {"rule/one-word", "lanes at one address never conflict; lanes in one bank at different words all do",
-     rule_broadcast},
-    {"rule/idle-lanes", "one active lane takes one wavefront, no active lane none", rule_idle},
-    {"rule/merging",
-     "a 64 or 128-bit load takes half as many wavefronts when all pairs (l, l xor 1), or (l, l xor 2), have equal "
-     "addresses; not with pairs 4, 8, 16 apart, and never a store",
-     rule_merge},
-};
 
 /* ---- planes of kernels ---- */
 
@@ -397,13 +230,7 @@ bool bank_prove_all(const char *root, const char *const *patterns, size_t count,
             bank_prove_rows(&bank_rows_facts[i], names_only, l);
         free(name);
     }
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i)
-        if (statement_selected(rules[i].name, patterns, count)) {
-            struct statement s = begin(must_strdup(rules[i].name), must_strdup(rules[i].text));
-            if (!names_only)
-                rules[i].prove(&s);
-            statement_add(l, s);
-        }
+    bank_prove_rules(bank_count, patterns, count, names_only, l);
     return each_file(root, "gpu/kernels", "*.yaml", prove_kernel, &q, e) &&
            each_file(root, "fixtures/golden", "banks_*.tsv", prove_table, &q, e);
 }

@@ -18,6 +18,13 @@ struct bank_rows_fact {
 extern const struct bank_rows_fact bank_rows_facts[];
 extern const size_t bank_rows_fact_count;
 
+/* Counts as bank_count does (banks.h), or wrongly. */
+typedef struct bank_count bank_model(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],
+                                     uint32_t active);
+/* The rules of facts/ptx.md 5.1, those that the patterns select, held by this model. */
+void bank_prove_rules(bank_model *model, const char *const *patterns, size_t count, bool names_only,
+                      struct statement_list *l);
+
 /* Each appends one statement. names_only: nothing is proved. */
 void bank_prove_rows(const struct bank_rows_fact *f, bool names_only, struct statement_list *l);
 /* Every row of a table that states counts has those of the model. name: of the statement; the table's own lines are

@@ -121,6 +121,112 @@ Test(prove_banks, planted_rows) {
     expect_refuted(&l, "a matrix takes 2 wavefronts, and the statement says 1");
 }
 
+/* ---- models with one mistake each ---- */
+
+/* The model with a broken rule of tests/independent/banks.c. */
+static struct bank_count broken(enum bank_rule rule, enum bank_access kind, unsigned bytes, unsigned matrices,
+                                const uint32_t at[32], uint32_t active) {
+    char op[20];
+    int64_t where[32];
+    if (kind == BANK_MATRIX)
+        snprintf(op, sizeof op, "ldmatrix_x%u", matrices);
+    else
+        snprintf(op, sizeof op, "%s%u", kind == BANK_LOAD ? "ld" : "st", 8 * bytes);
+    for (int lane = 0; lane < 32; ++lane)
+        where[lane] = kind == BANK_MATRIX || active >> lane & 1 ? (int64_t)at[lane] : -1;
+    const struct independent_banks b = independent_banks(op, where, rule);
+    return (struct bank_count){b.wavefronts, b.conflicts};
+}
+
+#define BROKEN(name, rule)                                                                                             \
+    static struct bank_count name(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],     \
+                                  uint32_t active) {                                                                   \
+        return broken(rule, kind, bytes, matrices, at, active);                                                        \
+    }
+BROKEN(right, BANK_RULE_NONE)
+BROKEN(never_merges, BANK_RULE_NEVER_MERGES)
+BROKEN(no_distance_2, BANK_RULE_NO_DISTANCE_2)
+BROKEN(distance_4, BANK_RULE_DISTANCE_4)
+BROKEN(mixed_distances, BANK_RULE_MIXED)
+BROKEN(halves_merge, BANK_RULE_HALVES)
+BROKEN(idle_differs, BANK_RULE_IDLE_DIFFERS)
+BROKEN(stores_merge, BANK_RULE_STORES_MERGE)
+BROKEN(matrices_merge, BANK_RULE_MATRICES_MERGE)
+BROKEN(interleaved, BANK_RULE_INTERLEAVED)
+
+static struct bank_count mask_ignored(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],
+                                      uint32_t active) {
+    (void)active;
+    return bank_count(kind, bytes, matrices, at, UINT32_MAX);
+}
+
+static struct bank_count half_the_banks(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],
+                                        uint32_t active) {
+    uint32_t where[32];
+    for (int lane = 0; lane < 32; ++lane)
+        where[lane] = 2 * at[lane];
+    return bank_count(kind, bytes, matrices, where, active);
+}
+/* No word is shared: each lane counts. */
+static struct bank_count no_broadcast(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],
+                                      uint32_t active) {
+    uint32_t where[32];
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        where[lane] = at[lane] + (lane << 16);
+    return bank_count(kind, bytes, matrices, where, active);
+}
+/* Twice as many wavefronts for matrices. */
+static struct bank_count dear_matrices(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],
+                                       uint32_t active) {
+    struct bank_count c = bank_count(kind, bytes, matrices, at, active);
+    c.wavefronts *= kind == BANK_MATRIX ? 2 : 1;
+    return c;
+}
+
+/* Each rule has a mistake that it names. */
+Test(prove_banks, planted_models) {
+    static const struct {
+        const char *rule;
+        bank_model *model;
+        const char *text;
+    } rows[] = {
+        {"rule/matrix-stride", half_the_banks, "stride 16, gcd(1, 8) = 1: 2 wavefronts and 1 conflicts, want 1 and 0"},
+        {"rule/matrix-or-words", dear_matrices, "ld32 at stride 16: 1 wavefronts and 0 conflicts, want 2 and 0"},
+        {"rule/matrices", matrices_merge,
+         "ldmatrix.x2 of one matrix, stride 16: 1 wavefronts and 0 conflicts, want 2 and 0"},
+        {"rule/swizzles", half_the_banks,
+         "32 bytes, chunk 0 of rows 0 to 7: 2 wavefronts and 1 conflicts, want 1 and 0"},
+        {"rule/phases", interleaved, "ld64 of neighbours: 4 wavefronts and 2 conflicts, want 2 and 0"},
+        {"rule/one-word", no_broadcast, "ld8 of one address: 32 wavefronts and 31 conflicts, want 1 and 0"},
+        {"rule/idle-lanes", mask_ignored, "ld8 with the lanes 00000001: 32 wavefronts and 31 conflicts, want 1 and 0"},
+        {"rule/merging", never_merges,
+         "ld64, pairs (l, l xor 1), all pairs equal: 2 wavefronts and 0 conflicts, want 1 and 0"},
+        {"rule/merging", no_distance_2,
+         "ld64, pairs (l, l xor 2), all pairs equal: 2 wavefronts and 0 conflicts, want 1 and 0"},
+        {"rule/merging", distance_4,
+         "ld64, pairs (l, l xor 4), all pairs equal: 1 wavefronts and 0 conflicts, want 2 and 0"},
+        {"rule/merging", mixed_distances,
+         "ld64, pairs (l, l xor 1), pairs at two distances, each in one half: 1 wavefronts and 0 conflicts, want 2 and "
+         "0"},
+        {"rule/merging", halves_merge,
+         "ld128, pairs (l, l xor 1), all pairs but one equal: 3 wavefronts and 0 conflicts, want 4 and 0"},
+        {"rule/merging", idle_differs,
+         "ld64, pairs (l, l xor 1), one lane of each pair idle: 2 wavefronts and 0 conflicts, want 1 and 0"},
+        {"rule/merging", stores_merge,
+         "st64, pairs (l, l xor 1), all pairs equal: 1 wavefronts and 0 conflicts, want 2 and 0"},
+    };
+    struct statement_list l = {NULL, 0};
+    bank_prove_rules(right, NULL, 0, false, &l);
+    cr_assert_eq(l.count, 8);
+    for (size_t i = 0; i < l.count; ++i)
+        cr_expect(l.items[i].proved, "%s: %s", l.items[i].name, l.items[i].counterexample);
+    statement_list_free(&l);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        bank_prove_rules(rows[i].model, &rows[i].rule, 1, false, &l);
+        expect_refuted(&l, rows[i].text);
+    }
+}
+
 static char *read_text(const char *path) {
     FILE *f = fopen(path, "r");
     cr_assert(f, "%s", path);
