@@ -64,9 +64,9 @@ static bool prove_layouts(const struct options *o, struct statement_list *list, 
 /* ---- kernels ---- */
 
 /* Where the outputs come from, in words; and the architecture of a GPU, else 0. */
-static bool place_of(const struct runner *runner, char place[160], int *sm, struct error *e) {
+static bool place_of(const struct runner *runner, char place[240], int *sm, struct error *e) {
     struct device_identity id;
-    snprintf(place, 160, "the PTX machine");
+    snprintf(place, 240, "the PTX machine");
     *sm = 0;
     if (runner != &runner_device) {
         return true;
@@ -74,7 +74,7 @@ static bool place_of(const struct runner *runner, char place[160], int *sm, stru
     if (!device_identify(&id, e)) {
         return false;
     }
-    snprintf(place, 160, "%s (sm_%d)", id.name, id.sm);
+    snprintf(place, 240, "%s (sm_%d, driver %s)", id.name, id.sm, id.driver);
     *sm = id.sm;
     return true;
 }
@@ -99,7 +99,7 @@ static bool put_record(const char *path, const struct fragment_record *r, struct
 /* Runs the selected kernels. *skipped: those that the place does not know. */
 static bool execute(const struct options *o, struct statement_list *list, size_t *skipped, struct error *e) {
     struct fragment_record record = {NULL, 0};
-    char place[160];
+    char place[240];
     int sm;
     bool good = place_of(o->runner, place, &sm, e);
     for (size_t i = 0, n = fragment_kernel_count(); i < n && good; ++i) {
@@ -190,8 +190,8 @@ static int prove(const struct options *o) {
     struct error e;
     size_t skipped = 0;
     int code;
-    bool good = is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) &&
-                prove_layouts(o, &list, &e);
+    bool good =
+        is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) && prove_layouts(o, &list, &e);
     if (good && (o->layout_count == 0 || o->pattern_count > 0)) {
         fragment_prove(o->patterns, o->pattern_count, o->list, &list);
     }

@@ -213,6 +213,15 @@ bool fragment_named(const char *name, struct fragment *out) {
     return found;
 }
 
+struct fragment_lane_name fragment_lane_name(const struct fragment *f, unsigned lane) {
+    struct fragment_lane_name name;
+    if (f->lanes > 32)
+        snprintf(name.text, sizeof name.text, "warp %u lane %u", lane / 32, lane % 32);
+    else
+        snprintf(name.text, sizeof name.text, "lane %u", lane);
+    return name;
+}
+
 const char *const swizzle_names[SWIZZLE_MODES] = {"none", "32B", "64B", "128B"};
 
 unsigned swizzle_width(enum swizzle_mode mode) {
@@ -224,15 +233,40 @@ unsigned swizzle(enum swizzle_mode mode, unsigned at) {
     return at ^ (at >> 3 & masks[mode]);
 }
 
-unsigned wgmma_k_major(enum swizzle_mode mode, unsigned lbo, unsigned sbo, unsigned row, unsigned kb) {
-    if (mode == SWIZZLE_NONE)
-        return row / 8 * sbo + row % 8 * 16 + kb / 16 * lbo + kb % 16;
-    return swizzle(mode, row / 8 * sbo + row % 8 * swizzle_width(mode) + kb);
+unsigned wgmma_k_major(const struct wgmma_descriptor *d, unsigned row, unsigned kb) {
+    if (d->mode == SWIZZLE_NONE)
+        return d->start + row / 8 * d->sbo + row % 8 * 16 + kb / 16 * d->lbo + kb % 16;
+    return swizzle(d->mode, d->start + row / 8 * d->sbo + row % 8 * swizzle_width(d->mode) + kb);
 }
 
-unsigned wgmma_mn_major(enum swizzle_mode mode, unsigned lbo, unsigned sbo, unsigned mn, unsigned k) {
-    const unsigned width = swizzle_width(mode), elements = width / 2;
-    if (mode == SWIZZLE_NONE)
-        return mn / 8 * sbo + mn % 8 * 2 + k % 8 * 16 + k / 8 * lbo;
-    return swizzle(mode, mn / elements * lbo + mn % elements * 2 + k % 8 * width + k / 8 * sbo);
+unsigned wgmma_mn_major(const struct wgmma_descriptor *d, unsigned mn, unsigned k) {
+    const unsigned width = swizzle_width(d->mode), elements = width / 2;
+    if (d->mode == SWIZZLE_NONE)
+        return d->start + mn / 8 * d->sbo + mn % 8 * 2 + k % 8 * 16 + k / 8 * d->lbo;
+    return swizzle(d->mode, d->start + mn / elements * d->lbo + mn % elements * 2 + k % 8 * width + k / 8 * d->sbo);
+}
+
+bool fragment_wgmma_b(const char *name, struct fragment *out) {
+    for (size_t i = 0; i < sizeof wgmma_as / sizeof *wgmma_as; ++i) {
+        const struct wgmma_a *x = &wgmma_as[i];
+        const bool integer = strcmp(x->type, "s8") == 0 || strcmp(x->type, "u8") == 0;
+        for (unsigned n = 8; n <= 256; n += 8) {
+            struct fragment f = {.operand = FRAGMENT_B,
+                                 .lanes = 128,
+                                 .bits = x->bits,
+                                 .rows = n,
+                                 .columns = x->k,
+                                 .row_name = "n",
+                                 .column_name = "k",
+                                 .source = "PTX ISA 9.7.15.5.1.2"};
+            snprintf(f.name, sizeof f.name, "wgmma.n%uk%u.%s/B", n, x->k, x->type);
+            const size_t before = strlen(f.name) - 2;
+            if ((integer && n > 32 && n % 16 != 0) || strncmp(name, f.name, before) != 0 ||
+                (strcmp(name + before, "/B") != 0 && strcmp(name + before, " B") != 0))
+                continue;
+            *out = f;
+            return true;
+        }
+    }
+    return false;
 }

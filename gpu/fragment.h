@@ -45,6 +45,12 @@ struct fragment fragment_wgmma_d(unsigned n, const char *type);
 struct fragment fragment_ldmatrix(unsigned matrices, bool trans);
 struct fragment fragment_stmatrix(unsigned matrices, bool trans);
 
+/* "lane 9", or of wgmma's four warps "warp 1 lane 9"; lane: 0 .. lanes-1. */
+struct fragment_lane_name {
+    char text[32];
+};
+struct fragment_lane_name fragment_lane_name(const struct fragment *f, unsigned lane);
+
 /* Elements of a register. */
 static inline unsigned fragment_elements(const struct fragment *f) {
     return 32 / f->bits;
@@ -59,10 +65,19 @@ unsigned swizzle_width(enum swizzle_mode mode);
 /* at ^ ((at >> 3) & mask), mask 0, 0x10, 0x30, 0x70: WG-13. at: a shared-memory address. */
 unsigned swizzle(enum swizzle_mode mode, unsigned at);
 
-/* Byte kb of row `row` (m of A, n of B), K-major, leading offset `lbo` (unswizzled only) and stride offset `sbo`:
- * WG-12, WG-13. */
-unsigned wgmma_k_major(enum swizzle_mode mode, unsigned lbo, unsigned sbo, unsigned row, unsigned kb);
-/* First byte of the 16-bit element (mn, k), MN-major: WG-16. */
-unsigned wgmma_mn_major(enum swizzle_mode mode, unsigned lbo, unsigned sbo, unsigned mn, unsigned k);
+/* What a descriptor says, base offset 0: leading offset `lbo` (K-major: unswizzled only), stride offset `sbo`, and the
+ * start address, bytes. */
+struct wgmma_descriptor {
+    enum swizzle_mode mode;
+    unsigned lbo, sbo, start;
+};
+/* Shared-memory address of byte kb of row `row` (m of A, n of B), K-major: WG-12, WG-13. The xor takes bits of that
+ * address, not of the distance from the start: WG-15. */
+unsigned wgmma_k_major(const struct wgmma_descriptor *d, unsigned row, unsigned kb);
+/* Of the first byte of the 16-bit element (mn, k), MN-major: WG-16. */
+unsigned wgmma_mn_major(const struct wgmma_descriptor *d, unsigned mn, unsigned k);
+
+/* The B operand of wgmma by its name, "wgmma.n128k16.f16 B": n, k and bits; it has no registers and no map. */
+bool fragment_wgmma_b(const char *name, struct fragment *out);
 
 #endif

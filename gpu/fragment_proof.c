@@ -21,15 +21,15 @@ void prove_bijection(const struct fragment *f, struct statement *s) {
         name_cell(f, c, name);
         ++s->domain;
         if (c.row >= f->rows || c.column >= f->columns) {
-            statement_refute(s, "lane %u, register %u, element %u holds %s: outside the tile of %u x %u", lane, r, i,
-                             name, f->rows, f->columns);
+            statement_refute(s, "%s, register %u, element %u holds %s: outside the tile of %u x %u",
+                             fragment_lane_name(f, lane).text, r, i, name, f->rows, f->columns);
             break;
         }
         uint32_t *h = &holder[(size_t)c.row * f->columns + c.column];
         if (*h != 0)
-            statement_refute(s, "lane %u, register %u, element %u and lane %u, register %u, element %u both hold %s",
-                             (*h - 1) / per_lane, (*h - 1) / elements % f->registers, (*h - 1) % elements, lane, r, i,
-                             name);
+            statement_refute(s, "%s, register %u, element %u and %s, register %u, element %u both hold %s",
+                             fragment_lane_name(f, (*h - 1) / per_lane).text, (*h - 1) / elements % f->registers,
+                             (*h - 1) % elements, fragment_lane_name(f, lane).text, r, i, name);
         *h = n + 1;
     }
     for (size_t k = 0; k < cells && s->proved; ++k)
@@ -54,8 +54,9 @@ void prove_shifted(const struct fragment *f, const struct fragment *g, struct fr
                     continue;
                 name_cell(f, a, want);
                 name_cell(g, b, got);
-                statement_refute(s, "lane %u, register %u, element %u of %s holds %s; %s, shifted, has %s there",
-                                 lane + shift.lanes, r + shift.registers, i, g->name, got, f->name, want);
+                statement_refute(s, "%s, register %u, element %u of %s holds %s; %s, shifted, has %s there",
+                                 fragment_lane_name(g, lane + shift.lanes).text, r + shift.registers, i, g->name, got,
+                                 f->name, want);
                 return;
             }
 }

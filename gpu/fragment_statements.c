@@ -215,10 +215,10 @@ static unsigned pattern_at(const struct address_map *x, unsigned row, unsigned b
     return swizzle(x->mode, row * swizzle_width(x->mode) + byte);
 }
 static unsigned k_major_at(const struct address_map *x, unsigned row, unsigned kb) {
-    return wgmma_k_major(x->mode, x->lbo, x->sbo, row, kb);
+    return wgmma_k_major(&(struct wgmma_descriptor){x->mode, x->lbo, x->sbo, 0}, row, kb);
 }
 static unsigned mn_major_at(const struct address_map *x, unsigned mn, unsigned k) {
-    return wgmma_mn_major(x->mode, x->lbo, x->sbo, mn, k);
+    return wgmma_mn_major(&(struct wgmma_descriptor){x->mode, x->lbo, x->sbo, 0}, mn, k);
 }
 
 static void addresses(const struct prover *p, const char *of, const struct address_map *x, char *text) {

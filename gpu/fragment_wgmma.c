@@ -67,9 +67,12 @@ static char *body_of(const struct body *x) {
     return text;
 }
 
-static uint64_t descriptor_of(enum swizzle_mode mode, unsigned lbo, unsigned sbo) {
+/* The two core matrices of k side by side, those of eight rows one after another. */
+static const struct wgmma_descriptor packed = {SWIZZLE_NONE, 128, 256, 0};
+
+static uint64_t descriptor_of(const struct wgmma_descriptor *d) {
     static const uint64_t codes[SWIZZLE_MODES] = {0, 3, 2, 1};
-    return (uint64_t)(lbo >> 4) << 16 | (uint64_t)(sbo >> 4) << 32 | codes[mode] << 62;
+    return (uint64_t)(d->lbo >> 4) << 16 | (uint64_t)(d->sbo >> 4) << 32 | codes[d->mode] << 62;
 }
 
 static void finish(struct fragment_kernel *k, unsigned shared, char *body) {
@@ -148,7 +151,7 @@ bool emit_wgmma_a(size_t i, struct fragment_kernel *k) {
                                   .tail = as[i].tail,
                                   .words = 1,
                                   .d_count = d.registers,
-                                  .b = descriptor_of(SWIZZLE_NONE, 128, 256)}));
+                                  .b = descriptor_of(&packed)}));
     for (unsigned block = 0; block < k->blocks; ++block) {
         const unsigned elements = fragment_elements(&a), lane = block / elements / 4, r = block / elements % 4,
                        e = block % elements;
@@ -157,7 +160,7 @@ bool emit_wgmma_a(size_t i, struct fragment_kernel *k) {
         spread(&a, hot_value, &h, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
         for (unsigned n = 0; n < 8; ++n)
             for (unsigned kk = 0; kk < as[i].k; ++kk)
-                put_shared(k, block, 1, wgmma_k_major(SWIZZLE_NONE, 128, 256, n, kk * a.bits / 8), code(n, kk) * h.one);
+                put_shared(k, block, 1, wgmma_k_major(&packed, n, kk * a.bits / 8), code(n, kk) * h.one);
         h.one = emit_one(as[i].accumulator);
         h.code = true;
         spread(&d, hot_value, &h, &k->want[(size_t)block * 128 * k->out_each], k->out_each);
@@ -204,12 +207,12 @@ bool emit_wgmma_d(size_t i, struct fragment_kernel *k) {
                                           .tail = which == 2 ? "" : ", 1, 1, 0",
                                           .words = MEMORY_WORDS,
                                           .d_count = d.registers,
-                                          .b = descriptor_of(SWIZZLE_NONE, 128, 256)}));
+                                          .b = descriptor_of(&packed)}));
             for (unsigned block = 0; block < 2; ++block) {
                 const struct numbered in = {block, type}, out = {block, accumulator};
                 spread(&a, first_column, &in, &k->in[(size_t)block * 128 * k->in_each], k->in_each);
                 for (unsigned column = 0; column < n; ++column)
-                    put_shared(k, block, MEMORY_WORDS, wgmma_k_major(SWIZZLE_NONE, 128, 256, column, 0),
+                    put_shared(k, block, MEMORY_WORDS, wgmma_k_major(&packed, column, 0),
                                number(type, block == 0 ? 1 : column));
                 spread(&d, row_or_n, &out, &k->want[(size_t)block * 128 * k->out_each], k->out_each);
             }
@@ -227,8 +230,8 @@ static uint32_t unit(const void *context, unsigned row, unsigned column) {
 
 struct tagged {
     bool a, mn; /* A is tagged, else B; MN-major 16-bit elements, else K-major bytes */
-    enum swizzle_mode mode;
-    unsigned lbo, sbo, step, byte; /* byte of the address that is the tag */
+    struct wgmma_descriptor in;
+    unsigned step, byte; /* byte of the address that is the tag */
     unsigned depth;
 };
 static uint32_t tag_at(const void *context, unsigned row, unsigned column) {
@@ -237,8 +240,8 @@ static uint32_t tag_at(const void *context, unsigned row, unsigned column) {
     if (k >= x->depth)
         return 0;
     if (x->mn)
-        return number("f32", wgmma_mn_major(x->mode, x->lbo, x->sbo, mn, k) / 2);
-    return wgmma_k_major(x->mode, x->lbo, x->sbo, mn, 32 * x->step + k) >> 8 * x->byte & 0xff;
+        return number("f32", wgmma_mn_major(&x->in, mn, k) / 2);
+    return wgmma_k_major(&x->in, mn, 32 * x->step + k) >> 8 * x->byte & 0xff;
 }
 
 /* Shared memory of one block: tags of every address, and the unit matrix of B behind them where A is tagged. */
@@ -247,26 +250,26 @@ static void put_tags(const struct fragment_kernel *k, unsigned block, const stru
     for (unsigned at = 0; at < (x->mn ? 4096 : MEMORY); at += x->mn ? 2 : 1)
         put_shared(k, block, words, at, x->mn ? number("f16", at / 2) : at >> 8 * x->byte & 0xff);
     for (unsigned n = 0; n < x->depth && x->a; ++n)
-        put_shared(k, block, words, MEMORY + wgmma_k_major(SWIZZLE_NONE, 128, 256, n, x->mn ? 2 * n : n), one);
+        put_shared(k, block, words, MEMORY + wgmma_k_major(&packed, n, x->mn ? 2 * n : n), one);
 }
 
 bool emit_wgmma_shared(size_t i, struct fragment_kernel *k) {
     enum { OF_B = 2 * SWIZZLE_MODES, KERNELS = 2 * OF_B, ROOM = MEMORY + 1024, ROOM_WORDS = ROOM / 4 / 128 };
     if (i >= KERNELS || !k)
         return i < KERNELS;
-    struct tagged x = {.a = i >= OF_B, .mn = i % OF_B >= SWIZZLE_MODES, .mode = i % SWIZZLE_MODES};
-    const unsigned width = swizzle_width(x.mode), words = x.a ? ROOM_WORDS : MEMORY_WORDS, skip = 4 + words;
+    struct tagged x = {.a = i >= OF_B, .mn = i % OF_B >= SWIZZLE_MODES, .in.mode = i % SWIZZLE_MODES};
+    const unsigned width = swizzle_width(x.in.mode), words = x.a ? ROOM_WORDS : MEMORY_WORDS, skip = 4 + words;
     x.depth = x.mn ? 16 : 32;
-    x.lbo = x.mode == SWIZZLE_NONE || !x.mn ? 128 : 16 * width;
-    x.sbo = x.mode == SWIZZLE_NONE ? 256 : 8 * width;
+    x.in.lbo = x.in.mode == SWIZZLE_NONE || !x.mn ? 128 : 16 * width;
+    x.in.sbo = x.in.mode == SWIZZLE_NONE ? 256 : 8 * width;
     const unsigned n = x.a ? x.depth : x.mn ? 128 : 64;
     const uint32_t one = emit_one(x.mn ? "f16" : "u8");
     const struct fragment a = named("wgmma.m64k%u.%s/A", x.depth, x.mn ? "f16" : "u8"),
                           d = fragment_wgmma_d(n, x.mn ? "f32" : "s32");
-    const uint64_t tagged = descriptor_of(x.mode, x.lbo, x.sbo), plain = descriptor_of(SWIZZLE_NONE, 128, 256);
+    const uint64_t tagged = descriptor_of(&x.in), plain = descriptor_of(&packed);
     char instruction[64];
     snprintf(instruction, sizeof instruction, x.mn ? "m64n%uk16.f32.f16.f16" : "m64n%uk32.s32.u8.u8", n);
-    snprintf(k->name, sizeof k->name, "wgmma.shared.%s.%s/%s", x.mn ? "mn_major" : "k_major", swizzle_names[x.mode],
+    snprintf(k->name, sizeof k->name, "wgmma.shared.%s.%s/%s", x.mn ? "mn_major" : "k_major", swizzle_names[x.in.mode],
              x.a ? "executed_A" : "executed_B");
     k->what = "the tags";
     k->in_each = skip + 1;

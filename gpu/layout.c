@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 80 }; /* room for the name of an element */
-
 /* What a proof works on. A tile is what one access (or the several of one operand) delivers, by all warps. */
 struct proof {
     const struct layout *l;
@@ -55,19 +53,6 @@ static void wanted(const struct proof *p, size_t tile, unsigned lane, unsigned r
     const int64_t along = l->mn_major ? down : across;
     *row = l->mn_major ? across : down;
     *at = along * bits / 8 + (bits > 8 ? byte % (bits / 8) : 0);
-}
-
-/* "row 9 k 6", "row 9 k 6..7" of 4-bit elements, "row 9 k 3 byte 1" of wide ones. */
-static void name_element(const struct layout *l, int64_t row, int64_t byte, char out[WORDS]) {
-    const struct fragment *f = &l->wants;
-    const unsigned bits = f->bits;
-    const int64_t along = byte * 8 / bits, down = l->mn_major ? along : row, across = l->mn_major ? row : along;
-    size_t n = (size_t)snprintf(out, WORDS, "%s %lld %s %lld", f->row_name, (long long)down, f->column_name,
-                                (long long)across);
-    if (bits < 8)
-        snprintf(out + n, WORDS - n, "..%lld", (long long)(across + 8 / bits - 1));
-    if (bits > 8)
-        snprintf(out + n, WORDS - n, " byte %lld", (long long)(byte % (bits / 8)));
 }
 
 /* ---- 1: the places ---- */
@@ -181,7 +166,8 @@ static bool refute_alignment(const struct proof *p, struct statement *s) {
         char *why = layout_mistake(l, p->slots, p->slot_count, p->group);
         if (!why && !l->place && l->stride % l->unit != 0)
             why = must_format("the stride of %u bytes is no multiple of %u", l->stride, l->unit);
-        statement_refute(s, "lane %u gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s", slot->lane,
+        statement_refute(s, "%s gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s",
+                         fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text,
                          (long long)(slot->got + l->plane_offset), l->unit, l->unit, l->matrices > 0 ? "row" : "access",
                          why ? "; " : "", why ? why : "");
         free(why);
@@ -218,20 +204,21 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
                         int64_t at, int64_t row, int64_t column, struct statement *s, struct error *e) {
     const struct layout *l = p->l;
     const bool store = l->access == LAYOUT_STMATRIX || l->access == LAYOUT_ST_SHARED;
-    char got[WORDS + 40], want[WORDS], who[32];
-    name_element(l, row, column, want);
+    char got[LAYOUT_WORDS + 40], want[LAYOUT_WORDS], who[32];
+    layout_name_element(l, row, column, want);
     if (at < 0 || at >= l->plane_bytes)
         snprintf(got, sizeof got, "byte %lld of a plane of %u bytes", (long long)at, l->plane_bytes);
     else if (p->owner[at] < 0)
         snprintf(got, sizeof got, "padding, byte %lld of the plane", (long long)at);
     else
-        name_element(l, p->owner[at] / (int32_t)l->row_bytes, p->owner[at] % (int32_t)l->row_bytes, got);
+        layout_name_element(l, p->owner[at] / (int32_t)l->row_bytes, p->owner[at] % (int32_t)l->row_bytes, got);
     bool split = false;
     for (size_t i = 0; i < p->slot_count; ++i)
         split = split || !p->slots[i].wanted;
     char *why = split ? split_rows(p, e) : layout_mistake(l, p->slots, p->slot_count, p->group);
     if (!why)
-        why = must_format("lane %u's address is %lld, %lld would be right", slot->lane, (long long)slot->got,
+        why = must_format("%s's address is %lld, %lld would be right",
+                          fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text, (long long)slot->got,
                           (long long)slot->want);
     if (at < 0 || at >= l->plane_bytes) {
         char *longer = must_format("out of the plane; %s", why);
@@ -240,11 +227,12 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     }
     snprintf(who, sizeof who, "%.*s", (int)strcspn(l->wants.name, "."), l->wants.name);
     if (store)
-        statement_refute(s, "lane %u, register %u, byte %u is %s's %s and goes to %s%s: %s", lane, r, byte, who, want,
+        statement_refute(s, "%s, register %u, byte %u is %s's %s and goes to %s%s: %s",
+                         fragment_lane_name(&l->wants, lane).text, r, byte, who, want,
                          at >= 0 && at < l->plane_bytes && p->owner[at] >= 0 ? "the place of " : "", got, why);
     else
-        statement_refute(s, "lane %u, register %u, byte %u holds %s; %s wants %s: %s", lane, r, byte, got, who, want,
-                         why);
+        statement_refute(s, "%s, register %u, byte %u holds %s; %s wants %s: %s",
+                         fragment_lane_name(&l->wants, lane).text, r, byte, got, who, want, why);
     free(why);
 }
 
@@ -275,8 +263,8 @@ static bool prove_bytes(const struct proof *p, struct statement *s, struct error
             wanted(p, tile, lane, r, i % 4, &row, &byte);
             ++s->domain;
             if (l->wants.bits < 8 && !is_memory_byte(&l->wants, lane, r % l->wants.registers, i % 4)) {
-                statement_refute(s, "lane %u, register %u, byte %u: its elements are no byte of a row of k", lane, r,
-                                 i % 4);
+                statement_refute(s, "%s, register %u, byte %u: its elements are no byte of a row of k",
+                                 fragment_lane_name(&l->wants, lane).text, r, i % 4);
                 return true;
             }
             if (at < 0 || at >= l->plane_bytes || p->owner[at] != row * l->row_bytes + byte) {
@@ -293,6 +281,12 @@ static char *claim(const struct layout *l) {
     char count[16] = "";
     if (parts > 1)
         snprintf(count, sizeof count, "%u x ", parts);
+    if (l->access == LAYOUT_WGMMA)
+        return must_format(
+            "wgmma reads %s from %u rows of %u bytes by a descriptor of swizzle %s, leading %u, stride %u "
+            "at `%s`",
+            l->wants.name, l->rows, l->row_bytes, swizzle_names[l->descriptor.mode], l->descriptor.lbo,
+            l->descriptor.sbo, expr_text(l->address));
     return must_format("%s at `%s` %s %s%s %s %u rows of %u bytes", l->access_name, expr_text(l->address),
                        store ? "puts down" : "delivers", count, l->wants.name, store ? "as" : "from", l->rows,
                        l->row_bytes);
@@ -307,7 +301,7 @@ static struct proof proof_of(const struct layout *l) {
     const unsigned along = l->row_bytes * 8 / l->wants.bits;
     p.tiles_down = (l->mn_major ? along : l->rows) / p.tile_rows;
     p.tiles_across = (l->mn_major ? l->rows : along) / p.tile_columns;
-    p.group = l->matrices > 0 ? 8 * p.registers : 128 * p.registers / l->unit;
+    p.group = l->access == LAYOUT_WGMMA ? 0 : l->matrices > 0 ? 8 * p.registers : 128 * p.registers / l->unit;
     p.slot_count = (size_t)p.tiles_down * p.tiles_across * p.warps * p.group;
     p.owner = must_calloc(l->plane_bytes + 1, sizeof *p.owner);
     memset(p.owner, 0xff, l->plane_bytes * sizeof *p.owner);
@@ -319,6 +313,12 @@ bool layout_prove(const struct layout *l, struct statement *s, struct error *e) 
     struct proof p = proof_of(l);
     *s = (struct statement){.name = must_format("layout/%s", l->name), .text = claim(l), .proved = true};
     bool good = prove_places(&p, s, e);
+    if (l->access == LAYOUT_WGMMA) {
+        good = good && (!s->proved || layout_wgmma_prove(l, p.owner, s, e));
+        free(p.owner);
+        free(p.slots);
+        return good;
+    }
     if (good && s->proved)
         good = fill_slots(&p, e);
     if (good && s->proved && !refute_alignment(&p, s))

@@ -7,7 +7,7 @@
 #include "fragment.h"
 #include "statement.h"
 
-enum layout_access { LAYOUT_LDMATRIX, LAYOUT_STMATRIX, LAYOUT_LD_SHARED, LAYOUT_ST_SHARED };
+enum layout_access { LAYOUT_LDMATRIX, LAYOUT_STMATRIX, LAYOUT_LD_SHARED, LAYOUT_ST_SHARED, LAYOUT_WGMMA };
 
 enum layout_swizzle { /* bits first..last of the address are xored with as many bits from `from` on of ... */
                       LAYOUT_NO_SWIZZLE,
@@ -41,13 +41,15 @@ struct layout {
      * (the first of the access); tile_row, tile_byte (where in the matrix the operand begins); stride, offset. Owned.
      */
     struct spec_expr *address;
+    /* Of wgmma, whose address is where a descriptor starts (names: tile_row, tile_byte, stride, offset); start 0. */
+    struct wgmma_descriptor descriptor;
 
     struct fragment wants;
     unsigned tiles_rows, tiles_columns; /* operands that one access delivers: registers count through the columns (k)
                                          * first */
 };
 
-enum { LAYOUT_MOST_BYTES = 1 << 18, LAYOUT_REACH = 1 << 30 };
+enum { LAYOUT_MOST_BYTES = 1 << 18, LAYOUT_REACH = 1 << 30, LAYOUT_WORDS = 80 };
 
 /* Reads a layout file. NULL, with "FILE:LINE:COLUMN: ..." in e, when it is none. */
 struct layout *layout_read(const char *path, struct error *e);
@@ -82,6 +84,13 @@ bool layout_in_reach(const struct spec_expr *x, int64_t at, struct error *e);
 /* The same as layout_place without the expression, with these steps and this swizzle in place of the layout's. */
 int64_t layout_linear(const struct layout *l, int64_t stride, int64_t slot_stride, int64_t row, int64_t byte);
 int64_t layout_swizzled(const struct layout *l, int64_t row, int64_t linear, int64_t plane_offset);
+
+/* "row 9 k 6", "row 9 k 6..7" of 4-bit elements, "row 9 k 3 byte 1" of wide ones. */
+void layout_name_element(const struct layout *l, int64_t row, int64_t byte, char out[LAYOUT_WORDS]);
+
+/* 2 and 3 of layout_prove for an operand that wgmma reads itself. owner: (plane_bytes) row * row_bytes + byte of the
+ * matrix, or -1. */
+bool layout_wgmma_prove(const struct layout *l, const int32_t *owner, struct statement *s, struct error *e);
 
 struct layout_slot {            /* one address: of one lane, for one access */
     unsigned warp, lane, index; /* of matrices: register; else of the access */

@@ -92,6 +92,16 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
     return moved > 0 ? must_format("%s%s", text, involution ? " exchanged" : "") : NULL;
 }
 
+/* ---- warps ---- */
+
+static char *same_warp(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
+    const size_t warps = l->wants.lanes / 32;
+    for (size_t i = 0; i < count; ++i)
+        if (slots[i].got != slots[i / (group * warps) * group * warps + i % group].want)
+            return NULL;
+    return warps > 1 ? must_strdup("the warp is left out: each has the addresses of warp 0") : NULL;
+}
+
 /* ---- the swizzle ---- */
 
 static int64_t linear(const struct layout *l, int64_t row, int64_t byte) {
@@ -235,6 +245,7 @@ char *layout_mistake(const struct layout *l, const struct layout_slot *slots, si
         if (!slots[i].wanted)
             return NULL;
     char *why = exchanged(l, slots, count, group);
+    why = why ? why : same_warp(l, slots, count, group);
     why = why ? why : swizzle_mistake(l, slots, count);
     why = why ? why : shifted(l, slots, count);
     return why ? why : other_stride(l, slots, count);

@@ -1,6 +1,7 @@
 /* Where the bytes of a layout's matrix lie. */
 #include "../ref/checked.h"
 #include "layout.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 int64_t layout_linear(const struct layout *l, int64_t stride, int64_t slot_stride, int64_t row, int64_t byte) {
@@ -33,6 +34,18 @@ bool layout_place(const struct layout *l, int64_t row, int64_t byte, int64_t *at
     return true;
 }
 
+void layout_name_element(const struct layout *l, int64_t row, int64_t byte, char out[LAYOUT_WORDS]) {
+    const struct fragment *f = &l->wants;
+    const unsigned bits = f->bits;
+    const int64_t along = byte * 8 / bits, down = l->mn_major ? along : row, across = l->mn_major ? row : along;
+    size_t n = (size_t)snprintf(out, LAYOUT_WORDS, "%s %lld %s %lld", f->row_name, (long long)down, f->column_name,
+                                (long long)across);
+    if (bits < 8)
+        snprintf(out + n, LAYOUT_WORDS - n, "..%lld", (long long)(across + 8 / bits - 1));
+    if (bits > 8)
+        snprintf(out + n, LAYOUT_WORDS - n, " byte %lld", (long long)(byte % (bits / 8)));
+}
+
 /* Rows and columns of the operand, in elements, that the whole matrix holds. */
 static bool operand_extent(const struct layout *l, unsigned *rows, unsigned *columns, struct error *e) {
     const unsigned along = l->row_bytes * 8 / l->wants.bits;
@@ -58,6 +71,11 @@ bool layout_check(const struct layout *l, struct error *e) {
             "the matrix holds %u %s x %u %s of %s, which takes %u x %u at a time: the one must be a multiple of "
             "the other",
             rows, l->wants.row_name, columns, l->wants.column_name, l->wants.name, tile_rows, tile_columns);
+    if (l->access == LAYOUT_WGMMA && l->mn_major && l->wants.bits != 16)
+        return fail(e, "major: mn: wgmma takes it of 16-bit types alone, and the elements of %s have %u bits",
+                    l->wants.name, l->wants.bits);
+    if (l->access == LAYOUT_WGMMA)
+        return l->tiles_rows * l->tiles_columns == 1 || fail(e, "wgmma reads one operand: no tiles");
     if (l->matrices > 0 && registers % l->matrices != 0)
         return fail(e, "%s moves %u registers, and %u x %s have %u", l->access_name, l->matrices,
                     l->tiles_rows * l->tiles_columns, l->wants.name, registers);

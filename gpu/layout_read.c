@@ -47,6 +47,8 @@ static bool read_matrix(const struct reader *r) {
     return true;
 }
 
+static const char *const swizzles[] = {"none", "32B", "64B", "128B", NULL};
+
 /* {bits: [4, 6], by: row, from: 0} */
 static bool read_swizzle_map(const struct reader *r, const struct yaml_node *map) {
     static const char *const keys[] = {"bits", "by", "from", NULL}, *const bys[] = {"address", "row", NULL};
@@ -76,8 +78,7 @@ static bool read_swizzle(const struct reader *r, const struct yaml_node *node) {
     size_t mode;
     if (node->kind == YAML_MAPPING)
         return read_swizzle_map(r, node);
-    static const char *const modes[] = {"none", "32B", "64B", "128B", NULL};
-    if (!yaml_choice(r->doc, node, "memory.swizzle", modes, &mode, r->e))
+    if (!yaml_choice(r->doc, node, "memory.swizzle", swizzles, &mode, r->e))
         return false;
     if (mode > 0) { /* WG-13 */
         r->l->swizzle = LAYOUT_BY_ADDRESS;
@@ -119,11 +120,45 @@ static bool read_plane(const struct reader *r) {
            number(r, p, "bytes", "plane", 1, LAYOUT_MOST_BYTES, true, &r->l->plane_bytes);
 }
 
+/* A descriptor's offset: what its 14 bits, which count 16 bytes, hold. */
+static bool read_offset(const struct reader *r, const struct yaml_node *map, const char *key, bool needed,
+                        unsigned *out) {
+    *out = 0;
+    if (!number(r, map, key, "descriptor", 0, 0x3fff0, needed, out))
+        return false;
+    return *out % 16 == 0 ||
+           yaml_fail(r->doc, yaml_get(map, key), 0, r->e, "descriptor.%s: %u is no multiple of 16", key, *out);
+}
+
+/* {swizzle: 128B, leading: 16, stride: 1024}: facts/ptx.md 3.3 */
+static bool read_descriptor(const struct reader *r) {
+    static const char *const keys[] = {"swizzle", "leading", "stride", NULL};
+    const struct yaml_node *map, *node;
+    struct layout *l = r->l;
+    size_t mode = 0;
+    if (!map_of(r, "descriptor", keys, &map, true) ||
+        ((node = yaml_get(map, "swizzle")) && !yaml_choice(r->doc, node, "descriptor.swizzle", swizzles, &mode, r->e)))
+        return false;
+    l->descriptor.mode = (enum swizzle_mode)mode;
+    /* a swizzled K-major row of the pattern holds all of k: its leading offset is not read */
+    return read_offset(r, map, "leading", mode == 0 || l->mn_major, &l->descriptor.lbo) &&
+           read_offset(r, map, "stride", true, &l->descriptor.sbo);
+}
+
 static bool read_access(const struct reader *r) {
-    static const char *const loads[] = {"ldmatrix.x1",       "ldmatrix.x2",       "ldmatrix.x4",
-                                        "ldmatrix.x1.trans", "ldmatrix.x2.trans", "ldmatrix.x4.trans",
-                                        "ld.shared.b8",      "ld.shared.b16",     "ld.shared.b32",
-                                        "ld.shared.v2.b32",  "ld.shared.v4.b32",  NULL},
+    static const char *const loads[] = {"ldmatrix.x1",
+                                        "ldmatrix.x2",
+                                        "ldmatrix.x4",
+                                        "ldmatrix.x1.trans",
+                                        "ldmatrix.x2.trans",
+                                        "ldmatrix.x4.trans",
+                                        "ld.shared.b8",
+                                        "ld.shared.b16",
+                                        "ld.shared.b32",
+                                        "ld.shared.v2.b32",
+                                        "ld.shared.v4.b32",
+                                        "wgmma",
+                                        NULL},
                              *const stores[] = {"stmatrix.x1",       "stmatrix.x2",       "stmatrix.x4",
                                                 "stmatrix.x1.trans", "stmatrix.x2.trans", "stmatrix.x4.trans",
                                                 "st.shared.b8",      "st.shared.b16",     "st.shared.b32",
@@ -137,6 +172,13 @@ static bool read_access(const struct reader *r) {
         return false;
     struct layout *l = r->l;
     snprintf(l->access_name, sizeof l->access_name, "%s", node->text);
+    if (load && which == 11) {
+        l->access = LAYOUT_WGMMA;
+        l->unit = 16;
+        return read_descriptor(r);
+    }
+    if ((node = yaml_get(r->doc->root, "descriptor")))
+        return yaml_fail(r->doc, node, 0, r->e, "a descriptor is of `load: wgmma` alone");
     const bool matrix = which < 6;
     l->access = matrix ? load ? LAYOUT_LDMATRIX : LAYOUT_STMATRIX : load ? LAYOUT_LD_SHARED : LAYOUT_ST_SHARED;
     l->matrices = matrix ? 1u << which % 3 : 0;
@@ -153,7 +195,14 @@ static bool read_operand(const struct reader *r) {
     if (!yaml_require(r->doc, r->doc->root, "wants", "a layout", &node, r->e) ||
         !yaml_string(r->doc, node, "wants", &text, r->e))
         return false;
-    if (!fragment_named(text, &l->wants))
+    if (l->access == LAYOUT_WGMMA) {
+        if (!fragment_wgmma_b(text, &l->wants) &&
+            !(strncmp(text, "wgmma.", 6) == 0 && fragment_named(text, &l->wants) && l->wants.operand == FRAGMENT_A))
+            return yaml_fail(r->doc, node, 0, r->e,
+                             "wants: wgmma reads no operand %s; want one like 'wgmma.m64k16.f16 A' or "
+                             "'wgmma.n128k16.f16 B'",
+                             quote(text).text);
+    } else if (!fragment_named(text, &l->wants))
         return yaml_fail(
             r->doc, node, 0, r->e,
             "wants: no operand is called %s; want one like 'mma.m16n8k32.s8 A' (`warpproof prove fragments "
@@ -168,8 +217,8 @@ static bool read_operand(const struct reader *r) {
 
 /* Everything is well formed; what does not fit one another is a complaint about `wants`. */
 static bool read_layout(const struct reader *r) {
-    static const char *const keys[] = {"layout", "about", "matrix", "memory",  "plane", "load",
-                                       "store",  "wants", "tiles",  "address", NULL};
+    static const char *const keys[] = {"layout", "about", "matrix", "memory",  "plane",      "load",
+                                       "store",  "wants", "tiles",  "address", "descriptor", NULL};
     const struct yaml_node *root = r->doc->root, *node;
     const char *text = NULL;
     struct error e;

@@ -136,7 +136,8 @@ char *svg_lane_map(const struct fragment *f, size_t *size) {
                                              lane / 4 % SVG_COLOURS};
             }
     char **along = run_names(across, run), **rows = run_names(f->rows, 1);
-    char *title = must_format("%s: lane T, register r of each element, %u bits", f->name, f->bits);
+    char *title = must_format("%s: %s T, register r of each element, %u bits", f->name,
+                              f->lanes > 32 ? "thread" : "lane", f->bits);
     const struct svg_grid g = {.title = title,
                                .row_axis = down ? f->column_name : f->row_name,
                                .column_axis = down ? f->row_name : f->column_name,

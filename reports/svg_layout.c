@@ -31,9 +31,10 @@ char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
                                          chunks[i].row < 0 ? SVG_COLOURS - 1 : (unsigned)chunks[i].row % SVG_COLOURS};
         for (unsigned i = 0; i < lines; ++i)
             names[i] = must_format("%u", (l->plane_offset / LINE + i) * LINE);
-        char *title = must_format("%s: row r, byte b of the matrix; T: lanes of %s%s",
-                                  printable(name, sizeof name, l->name, strlen(l->name)), l->access_name,
-                                  lines < all ? "; the first 8192 bytes" : "");
+        char *title =
+            must_format("%s: row r, byte b of the matrix%s%s%s", printable(name, sizeof name, l->name, strlen(l->name)),
+                        l->access == LAYOUT_WGMMA ? "" : "; T: lanes of ",
+                        l->access == LAYOUT_WGMMA ? "" : l->access_name, lines < all ? "; the first 8192 bytes" : "");
         text = svg_grid(&(struct svg_grid){.title = title,
                                            .row_axis = "byte",
                                            .column_axis = "bank",

@@ -70,6 +70,24 @@ Test(prove_layouts, plants) {
                           "layout needs .trans"},
         {"trans_of_bytes", "lane 0, register 0, byte 1 holds n 1 k 0; mma wants n 0 k 1: no address is right: .trans "
                            "exchanges 16-bit units, and the elements have 8 bits"},
+        {"wgmma_leading", "wgmma wants row 0 k 16 and reads byte 256 of the plane: row 0 k 32: wrong leading offset: "
+                          "the descriptor says 256, 128 would be right"},
+        {"wgmma_misaligned", "the operand at row 0 byte 32 of the matrix starts at 1032, no multiple of 16"},
+        {"wgmma_offsets",
+         "wgmma wants row 0 k 16 and reads byte 512 of the plane: row 8 k 0: leading and stride exchanged"},
+        {"wgmma_past",
+         "the operand at row 0 byte 32 of the matrix starts at byte 4096 of a plane of 4096 bytes: out of the plane"},
+        {"wgmma_plane", "wgmma wants n 0 k 0 byte 0 and reads byte 32 of the plane: n 0 k 16 byte 0: the pattern "
+                        "begins where the plane does, at 1280, and wgmma takes it from the shared-memory address: "
+                        "begin the plane at a multiple of 1024"},
+        {"wgmma_start", "wgmma wants n 0 k 0 byte 0 and reads byte 32 of the plane: n 0 k 16 byte 0: the start address "
+                        "is 32 bytes too high"},
+        {"wgmma_stride", "wgmma wants n 8 k 0 byte 0 and reads byte 576 of the plane: n 4 k 0 byte 0: wrong stride "
+                         "offset: the descriptor says 512, 1024 would be right"},
+        {"wgmma_swizzle", "wgmma wants n 1 k 0 byte 0 and reads byte 64 of the plane: n 0 k 32 byte 0: wrong swizzle: "
+                          "the descriptor says 64B, the layout has 128B"},
+        {"wgmma_warp", "warp 1 lane 0, register 0, byte 0 holds row 0 k 0; wgmma wants row 16 k 0: the warp is left "
+                       "out: each has the addresses of warp 0"},
         {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address "
                         "is 1 word (4 bytes) too high"},
         {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
@@ -161,11 +179,21 @@ Test(prove_layout_text, errors) {
         {5, "load: ldmatrix.x3", "x.yaml:5:7: load cannot be 'ldmatrix.x3'; did you mean"},
         {5, "store: ldmatrix.x4", "x.yaml:5:8: store cannot be 'ldmatrix.x4'; did you mean 'stmatrix.x4'?"},
         {5, "load: ld.shared.v4.b32\nmatrix2: 1", "unknown key 'matrix2'"},
+        {5, "load: ldmatrix.x4\ndescriptor: {stride: 16}", "x.yaml:6:13: a descriptor is of `load: wgmma` alone"},
+        {5, "load: wgmma", "x.yaml:1:1: a layout needs the key 'descriptor'"},
+        {5, "load: wgmma\ndescriptor: {stride: 256}", "x.yaml:6:13: descriptor needs the key 'leading'"},
+        {5, "load: wgmma\ndescriptor: {swizzle: 64B}", "x.yaml:6:13: descriptor needs the key 'stride'"},
+        {5, "load: wgmma\ndescriptor: {swizzle: 64B, stride: 8}", "descriptor.stride: 8 is no multiple of 16"},
+        {5, "load: wgmma\ndescriptor: {swizzle: 64B, stride: 262144}", "262144 is not in 0 .. 262128"},
+        {5, "load: wgmma\ndescriptor: {swizzle: 64B, stride: 512, base: 1}", "unknown key 'base'"},
+        {5, "load: wgmma\ndescriptor: {swizzle: 64B, stride: 512}",
+         "x.yaml:8:8: wants: wgmma reads no operand 'mma.m16n8k32.s8 A'; want one like"},
         {6, "", "needs the key 'address'"},
         {6, "address: lane $ 2", "x.yaml:6:15: expected an operator"},
         {7, "wants: mma.m16n8k32.s9 A", "x.yaml:7:8: wants: no operand is called 'mma.m16n8k32.s9 A'"},
         {7, "wants: mma.m16n8k32.s8 A\ntiles: {rows: 65}", "tiles.rows: 65 is not in 1 .. 64"},
         {7, "wants: mma.m16n8k32.s8 A\ntiles: {rows: 2}", "which takes 32 x 32 at a time"},
+        {7, "wants: wgmma.n8k32.s8 B", "no operand is called 'wgmma.n8k32.s8 B'"},
         {7, "wants: mma.m16n8k16.s8 A", "ldmatrix.x4 moves 4 registers, and 1 x mma.m16n8k16.s8/A have 2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

@@ -1,5 +1,5 @@
-/* Layouts once more, by another way: the plane is filled byte by byte, the PTX machine executes the loads, and the figures
- * of the PTX ISA say what each register must hold. The proof must find the same first wrong byte, or none. */
+/* Layouts once more, by another way: the plane is filled byte by byte, the PTX machine executes the loads, and the
+ * figures of the PTX ISA say what each register must hold. The proof must find the same first wrong byte, or none. */
 #include "../gpu/layout.h"
 #include "../ref/checked.h"
 #include "independent/independent.h"
@@ -56,20 +56,19 @@ static uint32_t *addresses_of(const struct way *w) {
                     const unsigned first = tile / w->across * l->wants.rows * l->tiles_rows,
                                    k = tile % w->across * l->wants.columns * l->tiles_columns;
                     int64_t at = 0;
-                    const struct shape_value values[] = {
-                        {"lane", lane},
-                        {"g", lane >> 2},
-                        {"t", lane & 3},
-                        {"warp", warp},
-                        {"tile_row", l->mn_major ? k : first},
-                        {"tile_byte", (l->mn_major ? first : k) * l->wants.bits / 8},
-                        {"stride", l->stride},
-                        {"offset", l->plane_offset},
-                        {"matrix", lane >> 3},
-                        {"row", lane & 7},
-                        {"step", load},
-                        {"register", load * l->unit / 4},
-                        {"byte", load * l->unit % 4}};
+                    const struct shape_value values[] = {{"lane", lane},
+                                                         {"g", lane >> 2},
+                                                         {"t", lane & 3},
+                                                         {"warp", warp},
+                                                         {"tile_row", l->mn_major ? k : first},
+                                                         {"tile_byte", (l->mn_major ? first : k) * l->wants.bits / 8},
+                                                         {"stride", l->stride},
+                                                         {"offset", l->plane_offset},
+                                                         {"matrix", lane >> 3},
+                                                         {"row", lane & 7},
+                                                         {"step", load},
+                                                         {"register", load * l->unit / 4},
+                                                         {"byte", load * l->unit % 4}};
                     if (l->matrices == 0 || lane < 8 * l->matrices)
                         cr_assert(expr_eval(l->address, &(struct shape){values, 13}, &at, &e), "%s", e.text);
                     *next++ = (uint32_t)(at + l->plane_offset);
@@ -77,8 +76,8 @@ static uint32_t *addresses_of(const struct way *w) {
     return out;
 }
 
-/* The tags that lie in the registers, (tile, warp, lane, register byte); one half of each tag a launch. False: the machine
- * has something to say of the addresses. */
+/* The tags that lie in the registers, (tile, warp, lane, register byte); one half of each tag a launch. False: the
+ * machine has something to say of the addresses. */
 static bool execute(const struct way *w, uint32_t *addresses, uint16_t *got) {
     const struct layout *l = w->l;
     const unsigned blocks = w->tiles * w->warps, words = (l->plane_bytes + 3) / 4;
@@ -100,8 +99,8 @@ static bool execute(const struct way *w, uint32_t *addresses, uint16_t *got) {
         char list[128] = "";
         for (unsigned r = 0; r < each; ++r)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%%r%u", r ? "," : "", 20 + load * each + r);
-        n += (size_t)snprintf(body + n, sizeof body - n,
-                              "ld.global.b32 %%r9, [%%rd5+%u];\nadd.u32 %%r9, %%r9, %%r3;\n", 128 * load);
+        n += (size_t)snprintf(body + n, sizeof body - n, "ld.global.b32 %%r9, [%%rd5+%u];\nadd.u32 %%r9, %%r9, %%r3;\n",
+                              128 * load);
         if (l->matrices > 0)
             n += (size_t)snprintf(body + n, sizeof body - n,
                                   "ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 {%s}, [%%r9];\n", l->matrices,
@@ -137,12 +136,10 @@ static bool execute(const struct way *w, uint32_t *addresses, uint16_t *got) {
         struct ptx_module *m;
         struct trace t;
         struct error e = {""};
-        good = machine_try(&(struct machine_test){.module_level = module,
-                                                  .body = body,
-                                                  .buffers = buffers,
-                                                  .buffer_count = 3,
-                                                  .grid = {blocks, 1, 1}},
-                           &m, &t, &e);
+        good = machine_try(
+            &(struct machine_test){
+                .module_level = module, .body = body, .buffers = buffers, .buffer_count = 3, .grid = {blocks, 1, 1}},
+            &m, &t, &e);
         cr_assert(m, "%s: %s", l->name, e.text);
         good = good && t.event_count == 0;
         for (size_t i = 0; i < (size_t)128 * blocks * w->registers; ++i)
@@ -184,8 +181,9 @@ static char *first_wrong(const struct way *w, const uint16_t *got) {
         wanted(w, tile, want);
         for (size_t i = 0; i < each && !where; ++i)
             if (got[tile * each + i] != want[i])
-                where = must_format("lane %zu, register %zu, byte %zu ", i / 4 / w->registers, i / 4 % w->registers,
-                                    i % 4);
+                where = must_format("%s, register %zu, byte %zu ",
+                                    fragment_lane_name(&w->l->wants, (unsigned)(i / 4 / w->registers)).text,
+                                    i / 4 % w->registers, i % 4);
     }
     free(want);
     return where;
@@ -250,7 +248,10 @@ Test(prove_layouts, combined_as_the_machine_loads_them) {
         char byte[96], inner[64];
         snprintf(inner, sizeof inner, "tile_byte + %s", bytes[n / 48 % 4]);
         const unsigned x = n / 192 % 3, swizzle = n / 576;
-        snprintf(byte, sizeof byte, x == 0 ? "%s" : x == 1 ? "xor(%s, lane %% 4 * 16)" : "xor(%s, lane / 2 %% 4 * 16)",
+        snprintf(byte, sizeof byte,
+                 x == 0   ? "%s"
+                 : x == 1 ? "xor(%s, lane %% 4 * 16)"
+                          : "xor(%s, lane / 2 %% 4 * 16)",
                  inner);
         char *address = must_format("(tile_row + %s) * %s + %s", rows[n / 4 % 4], strides[n / 16 % 3], byte);
         struct layout l = {.name = address,
