@@ -150,7 +150,7 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1 $(1)/bank-patterns
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 

@@ -1,6 +1,7 @@
 /* The bank model against what an H200 counted (fixtures/golden/banks_*.tsv), against the same rules counted byte by
  * byte, and the harness that counts on a GPU (tests/banks). */
 #include "banks/banks.h"
+#include "command_run.h"
 #include "../gpu/bank_table.h"
 #include "../ref/checked.h"
 #include "../ref/random.h"
@@ -9,6 +10,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const op_names[] = {"ld8",
@@ -301,4 +303,57 @@ Test(banks, counters_are_joined_to_their_rows) {
     free(other);
     free(word);
     bank_table_free(&t);
+}
+
+/* ---- ci/banks-device ---- */
+
+TestSuite(banks_device, .init = make_folder, .fini = remove_folder);
+
+/* Runs it with the programs beside the command under test, and what stands in for ncu and the driver. */
+static int run_script(const char *before, const char *table, char **text) {
+    const char *binary = command_binary(), *slash = strrchr(binary, '/');
+    char *folder = must_format("%.*s", slash ? (int)(slash - binary) : 1, slash ? binary : ".");
+    char *command = must_format("PATH=\"$PWD/tests/banks/fake:$PATH\" LD_LIBRARY_PATH='%s/fake_cuda' "
+                                "BANK_PATTERNS='%s/bank-patterns' %s ci/banks-device '%s/out' '%s/%s' 2>&1 </dev/null",
+                                folder, folder, before, run_folder, run_folder, table);
+    FILE *pipe = popen(command, "r");
+    cr_assert(pipe);
+    *text = must_calloc(1 << 16, 1);
+    const size_t n = fread(*text, 1, (1 << 16) - 1, pipe);
+    (*text)[n] = 0;
+    free(command);
+    free(folder);
+    return WEXITSTATUS(pclose(pipe));
+}
+
+Test(banks_device, counts_stand_beside_addresses) {
+    static const char table[] = "# two\nld32\ta\t" OFFSETS "\nstmatrix_x1\tb\t0 32 64 96 128 160 192 224 -1 -1 -1 -1 -1 -1 -1 "
+                                "-1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n",
+                      want[] = "\nld32\ta\t1\t0\t" OFFSETS "\nstmatrix_x1\tb\t1\t0\t0 32 64 96 128 160 192 224 -1 ";
+    char *text, *path = must_format("%s/out/two_counted.tsv", run_folder), *made = must_calloc(1 << 16, 1);
+    put_file("two.tsv", table, sizeof table - 1);
+    cr_assert_eq(run_script("", "two.tsv", &text), 0, "%s", text);
+    cr_expect(strstr(text, "Fake GPU (sm_90)") && strstr(text, "ncu 0.0.0.0 (fake)") &&
+                  strstr(text, "two_counted.tsv: 2 counted rows") &&
+                  strstr(text, "line 3, stmatrix.x1 b: counted 1 wavefronts and 0 conflicts, by the model 2 and 1"),
+              "%s", text);
+    FILE *f = fopen(path, "r");
+    cr_assert(f, "%s is not there:\n%s", path, text);
+    cr_assert(fread(made, 1, (1 << 16) - 1, f) > 0);
+    fclose(f);
+    cr_expect(strstr(made, "# Fake GPU (sm_90)") == made && strstr(made, want), "%s", made);
+    free(text);
+    free(path);
+    free(made);
+}
+
+Test(banks_device, what_is_missing_is_named) {
+    char *text;
+    put_file("one.tsv", "ld32\ta\t" OFFSETS "\n", sizeof "ld32\ta\t" OFFSETS);
+    cr_expect_eq(run_script("FAKE_NCU=denied", "one.tsv", &text), 2);
+    cr_expect(strstr(text, "ERR_NVGPUCTRPERM") && strstr(text, "the profiled run failed"), "%s", text);
+    free(text);
+    cr_expect_eq(run_script("FAKE_CUDA=none", "one.tsv", &text), 2);
+    cr_expect(strstr(text, "no GPU here"), "%s", text);
+    free(text);
 }
