@@ -71,6 +71,10 @@ bool bank_layout_count(const struct layout *l, struct bank_layout *out, struct e
     memset(out, 0, sizeof *out);
     if (!layout_check(l, e))
         return false;
+    if (l->access == LAYOUT_WGMMA)
+        return expr_fail(l->address, e,
+                         "wgmma reads this operand by its descriptor: how many wavefronts that takes is not "
+                         "modelled");
     out->op = op_of(l);
     for (; out->start_count < 64 && out->start_count < l->rows; ++out->start_count) {
         int64_t at;

@@ -16,8 +16,9 @@ struct bank_layout {
     unsigned start_count;    /* rows, at most 64 */
 };
 
-/* Fails, with the place of the address expression, where an address has no value, is negative, beyond LAYOUT_REACH or
- * no multiple of what a lane moves: `warpproof prove fragments --layout` says what is wrong with it. */
+/* Fails, with the place of the address expression, for operands that wgmma reads by a descriptor (facts/ptx.md BK-11:
+ * not modelled), and where an address has no value, is negative, beyond LAYOUT_REACH or no multiple of what a lane
+ * moves: `warpproof prove fragments --layout` says what is wrong with it. */
 bool bank_layout_count(const struct layout *l, struct bank_layout *out, struct error *e);
 
 #endif

@@ -1,10 +1,10 @@
 /* The bank model against what an H200 counted (fixtures/golden/banks_*.tsv), against the same rules counted byte by
  * byte, and the harness that counts on a GPU (tests/banks). */
 #include "banks/banks.h"
-#include "command_run.h"
 #include "../gpu/bank_table.h"
 #include "../ref/checked.h"
 #include "../ref/random.h"
+#include "command_run.h"
 #include "independent/independent.h"
 #include <criterion/criterion.h>
 #include <glob.h>
@@ -327,8 +327,9 @@ static int run_script(const char *before, const char *table, char **text) {
 }
 
 Test(banks_device, counts_stand_beside_addresses) {
-    static const char table[] = "# two\nld32\ta\t" OFFSETS "\nstmatrix_x1\tb\t0 32 64 96 128 160 192 224 -1 -1 -1 -1 -1 -1 -1 "
-                                "-1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n",
+    static const char table[] =
+        "# two\nld32\ta\t" OFFSETS "\nstmatrix_x1\tb\t0 32 64 96 128 160 192 224 -1 -1 -1 -1 -1 -1 -1 "
+        "-1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n",
                       want[] = "\nld32\ta\t1\t0\t" OFFSETS "\nstmatrix_x1\tb\t1\t0\t0 32 64 96 128 160 192 224 -1 ";
     char *text, *path = must_format("%s/out/two_counted.tsv", run_folder), *made = must_calloc(1 << 16, 1);
     put_file("two.tsv", table, sizeof table - 1);

@@ -220,6 +220,7 @@ Test(command_banks, hostile_options) {
         {"--table /nosuch.tsv", "cannot read /nosuch.tsv"},
         {"--layout /nosuch.yaml", "/nosuch.yaml"},
         {"--layout fixtures/layouts/plants/misaligned.yaml", "wants a multiple of 16"},
+        {"--layout fixtures/layouts/wgmma_b.yaml", "wgmma_b.yaml:8:10: wgmma reads this operand by its descriptor"},
         {"--svg x", "a tile of rows needs --rows"},
         {"--svg ''", "--svg: want the name of a file"},
         {"--json ''", "--json: want the name of a file"},
