@@ -159,6 +159,21 @@ void prove_start_banks(const struct address_map *x, struct statement *s) {
         }
 }
 
+void prove_steps(const struct wgmma_descriptor *d, unsigned further, struct statement *s) {
+    for (unsigned step = 1; step < swizzle_width(d->mode) / 32; ++step)
+        for (unsigned row = 0; row < 256; ++row)
+            for (unsigned kb = 0; kb < 32; ++kb) {
+                struct wgmma_descriptor next = *d;
+                next.start += further * step;
+                const unsigned want = wgmma_k_major(d, row, 32 * step + kb), got = wgmma_k_major(&next, row, kb);
+                ++s->domain;
+                if (got == want)
+                    continue;
+                statement_refute(s, "row %u k byte %u of step %u lies at %u, and %u is read", row, kb, step, want, got);
+                return;
+            }
+}
+
 /* "ldmatrix.x4.trans" -> the fields of a layout. */
 static void set_access(struct layout *l, const char *access) {
     const bool store = strncmp(access, "st", 2) == 0, matrix = strstr(access, "matrix") != NULL;
@@ -184,8 +199,16 @@ void prove_delivery(const struct fragment *f, const struct delivery *d, struct s
                        .tiles_columns = d->tiles_columns,
                        .address = expr_parse(d->address, &e)};
     set_access(&l, d->access);
+    const bool swizzled = d->swizzle != SWIZZLE_NONE;
+    if (swizzled) { /* WG-13 */
+        l.row_bytes = swizzle_width(d->swizzle);
+        l.swizzle = LAYOUT_BY_ADDRESS;
+        l.swizzle_first = 4;
+        l.swizzle_last = 3 + d->swizzle;
+        l.swizzle_from = 7;
+    }
     bool good = l.address && layout_check(&l, &e);
-    for (size_t i = 0; i < sizeof beyond / sizeof *beyond && good && s->proved; ++i) {
+    for (size_t i = 0; i < (swizzled ? 1 : sizeof beyond / sizeof *beyond) && good && s->proved; ++i) {
         struct statement one;
         l.stride = l.row_bytes + beyond[i];
         l.plane_bytes = l.rows * l.stride;

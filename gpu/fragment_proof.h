@@ -47,6 +47,10 @@ void prove_addresses(const struct address_map *x, struct statement *s);
 /* Rows 8q .. 8q+7 of every 16-byte column begin in eight different groups of four banks. */
 void prove_start_banks(const struct address_map *x, struct statement *s);
 
+/* K-major: a start address that is `further` bytes further gives the bytes that are 32 further along k, for each step
+ * in a row of the pattern: WG-14. */
+void prove_steps(const struct wgmma_descriptor *d, unsigned further, struct statement *s);
+
 /* An access and the operand that it must deliver, for a matrix that two by two tiles fill (one, where that is too much)
  * and several row strides. */
 struct delivery {
@@ -54,6 +58,7 @@ struct delivery {
     const char *address;
     bool mn_major;
     unsigned tiles_rows, tiles_columns;
+    enum swizzle_mode swizzle; /* SWIZZLE_NONE: several strides; else rows of the pattern, without padding */
 };
 void prove_delivery(const struct fragment *f, const struct delivery *d, struct statement *s);
 

@@ -39,21 +39,32 @@ static void bijection(const struct prover *p, const struct fragment *f) {
     statement_add(p->out, s);
 }
 
+static bool is_store(const struct delivery *d) {
+    return strncmp(d->access, "st", 2) == 0;
+}
+
+static const char *rows_of(const struct fragment *f, const struct delivery *d) {
+    const bool input = f->operand == FRAGMENT_A || f->operand == FRAGMENT_B;
+    if (!d->mn_major)
+        return input ? "rows of k" : "one row a row";
+    return f->operand == FRAGMENT_A ? "rows of m, one a k" : input ? "rows of n, one a k" : "one row a column";
+}
+
 static void delivery(const struct prover *p, const struct fragment *f, struct delivery d) {
     struct statement s;
-    char count[16] = "";
+    char count[16] = "", what[48], pattern[48] = "";
     d.tiles_rows += !d.tiles_rows;
     d.tiles_columns += !d.tiles_columns;
     if (d.tiles_rows * d.tiles_columns > 1)
         snprintf(count, sizeof count, "%u of ", d.tiles_rows * d.tiles_columns);
-    if (!begin(p, f->name, d.access,
-               must_format("%s at `%s` %s %sit, %s", d.access, d.address, d.access[0] == 's' ? "puts down" : "delivers",
-                           count,
-                           d.mn_major ? f->operand == FRAGMENT_A   ? "rows of m, one a k"
-                                        : f->operand == FRAGMENT_B ? "rows of n, one a k"
-                                                                   : "one row a column"
-                           : f->operand == FRAGMENT_A || f->operand == FRAGMENT_B ? "rows of k"
-                                                                                  : "one row a row"),
+    snprintf(what, sizeof what, "%s", d.access);
+    if (d.swizzle != SWIZZLE_NONE) {
+        snprintf(what, sizeof what, "%s.%s", d.access, swizzle_names[d.swizzle]);
+        snprintf(pattern, sizeof pattern, " in the pattern of swizzle %s", swizzle_names[d.swizzle]);
+    }
+    if (!begin(p, f->name, what,
+               must_format("%s at `%s` %s %sit%s, %s%s", d.access, d.address, is_store(&d) ? "puts" : "delivers", count,
+                           is_store(&d) ? " down" : "", rows_of(f, &d), pattern),
                &s))
         return;
     prove_delivery(f, &d, &s);
@@ -67,40 +78,72 @@ static void k_rows_of_a(const struct prover *p, const struct fragment *f) {
         delivery(p, f,
                  (struct delivery){"ldmatrix.x4",
                                    "(tile_row + 16 * warp + lane % 16) * stride + tile_byte + lane / 16 * 16", false, 1,
-                                   1});
+                                   1, SWIZZLE_NONE});
     else if (f->rows == 16) {
-        delivery(p, f, (struct delivery){"ldmatrix.x2", "(tile_row + lane % 16) * stride + tile_byte", false, 1, 1});
+        delivery(
+            p, f,
+            (struct delivery){"ldmatrix.x2", "(tile_row + lane % 16) * stride + tile_byte", false, 1, 1, SWIZZLE_NONE});
         delivery(p, f,
                  (struct delivery){"ldmatrix.x4", "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16", false,
-                                   1, 2});
+                                   1, 2, SWIZZLE_NONE});
     } else {
-        delivery(p, f, (struct delivery){"ldmatrix.x1", "(tile_row + lane % 8) * stride + tile_byte", false, 1, 1});
+        delivery(
+            p, f,
+            (struct delivery){"ldmatrix.x1", "(tile_row + lane % 8) * stride + tile_byte", false, 1, 1, SWIZZLE_NONE});
         delivery(p, f,
-                 (struct delivery){"ldmatrix.x4", "(tile_row + row) * stride + tile_byte + matrix * 16", false, 1, 4});
+                 (struct delivery){"ldmatrix.x4", "(tile_row + row) * stride + tile_byte + matrix * 16", false, 1, 4,
+                                   SWIZZLE_NONE});
     }
     delivery(p, f,
              (struct delivery){
                  "ld.shared.b32",
                  "(tile_row + 16 * warp + g + register % 2 * 8) * stride + tile_byte + register / 2 * 16 + t * 4",
-                 false, 1, 1});
+                 false, 1, 1, SWIZZLE_NONE});
+}
+
+/* Rows as TMA puts them down: the 16-byte chunk of a row is xored with bits of the row's number. */
+static void swizzled_rows(const struct prover *p, const struct fragment *f) {
+    static const struct {
+        const char *a, *b;
+    } addresses[SWIZZLE_MODES] = {
+        [SWIZZLE_32B] =
+            {"(tile_row + 16 * warp + lane % 16) * 32 + xor(tile_byte + lane / 16 * 16, lane % 8 / 4 * 16)",
+             "(tile_row + lane % 8 + lane / 16 * 8) * 32 + xor(tile_byte + lane / 8 % 2 * 16, lane % 8 / 4 * "
+             "16)"},
+        [SWIZZLE_64B] =
+            {"(tile_row + 16 * warp + lane % 16) * 64 + xor(tile_byte + lane / 16 * 16, lane % 8 / 2 * 16)",
+             "(tile_row + lane % 8 + lane / 16 * 8) * 64 + xor(tile_byte + lane / 8 % 2 * 16, lane % 8 / 2 * "
+             "16)"},
+        [SWIZZLE_128B] = {"(tile_row + 16 * warp + lane % 16) * 128 + xor(tile_byte + lane / 16 * 16, lane % 8 * 16)",
+                          "(tile_row + lane % 8 + lane / 16 * 8) * 128 + xor(tile_byte + lane / 8 % 2 * 16, lane % 8 * "
+                          "16)"}};
+    for (enum swizzle_mode mode = SWIZZLE_32B; mode < SWIZZLE_MODES; ++mode) {
+        const bool b = f->operand == FRAGMENT_B;
+        delivery(
+            p, f,
+            (struct delivery){"ldmatrix.x4", b ? addresses[mode].b : addresses[mode].a, false, b ? 2 : 1, 1, mode});
+    }
 }
 
 static void k_rows_of_b(const struct prover *p, const struct fragment *f) {
     if (f->registers == 2) {
         delivery(p, f,
                  (struct delivery){"ldmatrix.x2", "(tile_row + lane % 8) * stride + tile_byte + lane / 8 % 2 * 16",
-                                   false, 1, 1});
+                                   false, 1, 1, SWIZZLE_NONE});
         delivery(p, f,
                  (struct delivery){"ldmatrix.x4",
                                    "(tile_row + lane % 8 + lane / 16 * 8) * stride + tile_byte + lane / 8 % 2 * 16",
-                                   false, 2, 1});
+                                   false, 2, 1, SWIZZLE_NONE});
     } else {
-        delivery(p, f, (struct delivery){"ldmatrix.x1", "(tile_row + lane % 8) * stride + tile_byte", false, 1, 1});
-        delivery(p, f, (struct delivery){"ldmatrix.x4", "(tile_row + lane) * stride + tile_byte", false, 4, 1});
+        delivery(
+            p, f,
+            (struct delivery){"ldmatrix.x1", "(tile_row + lane % 8) * stride + tile_byte", false, 1, 1, SWIZZLE_NONE});
+        delivery(p, f,
+                 (struct delivery){"ldmatrix.x4", "(tile_row + lane) * stride + tile_byte", false, 4, 1, SWIZZLE_NONE});
     }
-    delivery(
-        p, f,
-        (struct delivery){"ld.shared.b32", "(tile_row + g) * stride + tile_byte + register * 16 + t * 4", false, 1, 1});
+    delivery(p, f,
+             (struct delivery){"ld.shared.b32", "(tile_row + g) * stride + tile_byte + register * 16 + t * 4", false, 1,
+                               1, SWIZZLE_NONE});
 }
 
 /* MM-7: 16-bit elements, a row a k. */
@@ -111,20 +154,23 @@ static void mn_rows(const struct prover *p, const struct fragment *f) {
                  (struct delivery){"ldmatrix.x4.trans",
                                    "(tile_row + lane % 8 + lane / 16 * 8) * stride + tile_byte + 32 * warp + lane / 8 "
                                    "% 2 * 16",
-                                   true, 1, 1});
+                                   true, 1, 1, SWIZZLE_NONE});
     else if (!b)
         delivery(p, f,
                  (struct delivery){"ldmatrix.x2.trans",
-                                   "(tile_row + lane % 8) * stride + tile_byte + lane / 8 % 2 * 16", true, 1, 1});
+                                   "(tile_row + lane % 8) * stride + tile_byte + lane / 8 % 2 * 16", true, 1, 1,
+                                   SWIZZLE_NONE});
     else if (wide) {
         delivery(p, f,
-                 (struct delivery){"ldmatrix.x2.trans", "(tile_row + lane % 16) * stride + tile_byte", true, 1, 1});
+                 (struct delivery){"ldmatrix.x2.trans", "(tile_row + lane % 16) * stride + tile_byte", true, 1, 1,
+                                   SWIZZLE_NONE});
         delivery(p, f,
                  (struct delivery){"ldmatrix.x4.trans", "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16",
-                                   true, 2, 1});
+                                   true, 2, 1, SWIZZLE_NONE});
     } else
         delivery(p, f,
-                 (struct delivery){"ldmatrix.x1.trans", "(tile_row + lane % 8) * stride + tile_byte", true, 1, 1});
+                 (struct delivery){"ldmatrix.x1.trans", "(tile_row + lane % 8) * stride + tile_byte", true, 1, 1,
+                                   SWIZZLE_NONE});
 }
 
 static void stores(const struct prover *p, const struct fragment *f) {
@@ -133,16 +179,28 @@ static void stores(const struct prover *p, const struct fragment *f) {
                  (struct delivery){"st.shared.v2.b32",
                                    "(tile_row + 16 * warp + g + register / 2 % 2 * 8) * stride + tile_byte + register "
                                    "/ 4 * 32 + t * 8",
-                                   false, 1, 1});
+                                   false, 1, 1, SWIZZLE_NONE});
         return;
     }
     delivery(p, f,
              (struct delivery){"stmatrix.x2", "(tile_row + 16 * warp + lane % 16) * stride + tile_byte + step * 16",
-                               false, 1, 1});
+                               false, 1, 1, SWIZZLE_NONE});
     delivery(p, f,
              (struct delivery){"stmatrix.x2.trans",
                                "(tile_row + lane % 8 + step * 8) * stride + tile_byte + 32 * warp + lane / 8 % 2 * 16",
-                               true, 1, 1});
+                               true, 1, 1, SWIZZLE_NONE});
+    if (f->lanes == 128 && f->columns % 16 != 0)
+        return;
+    const unsigned tiles = f->lanes == 32 ? 2 : 1; /* of mma two side by side */
+    delivery(p, f,
+             (struct delivery){"stmatrix.x4",
+                               "(tile_row + 16 * warp + lane % 16) * stride + tile_byte + step * 32 + lane / 16 * 16",
+                               false, 1, tiles, SWIZZLE_NONE});
+    delivery(p, f,
+             (struct delivery){"stmatrix.x4.trans",
+                               "(tile_row + lane % 8 + lane / 16 * 8 + step * 16) * stride + tile_byte + 32 * warp + "
+                               "lane / 8 % 2 * 16",
+                               true, 1, tiles, SWIZZLE_NONE});
 }
 
 /* What a chain of products needs (PTX ISA 9.7.14.5.8): no shuffle between them. */
@@ -238,6 +296,15 @@ static void start_banks(const struct prover *p, const char *of, const struct add
     statement_add(p->out, s);
 }
 
+static void steps(const struct prover *p, const char *of, enum swizzle_mode mode) {
+    struct statement s;
+    if (swizzle_width(mode) <= 32 ||
+        !begin(p, of, "steps", must_strdup("a start address 32 bytes further gives the next 32 bytes of k"), &s))
+        return;
+    prove_steps(&(struct wgmma_descriptor){mode, 0, 8 * swizzle_width(mode), 0}, 32, &s);
+    statement_add(p->out, s);
+}
+
 static void shared_operands(const struct prover *p) {
     for (enum swizzle_mode mode = SWIZZLE_NONE; mode < SWIZZLE_MODES; ++mode) {
         const unsigned width = swizzle_width(mode);
@@ -258,6 +325,7 @@ static void shared_operands(const struct prover *p) {
                   must_format("the %u x %u bytes of a K-major operand fill %u bytes, each once", k.rows, k.columns,
                               k.rows * k.columns));
         start_banks(p, name, &k);
+        steps(p, name, mode);
         const struct address_map m = {mn_major_at,
                                       mode,
                                       mode == SWIZZLE_NONE ? 128 : 16 * width,
@@ -291,6 +359,8 @@ void fragment_prove(const char *const *patterns, size_t pattern_count, bool list
             stores(&p, f);
         if (f->operand == FRAGMENT_D && f->lanes == 32 && f->bits == 16)
             next_operand(&p, f);
+        if ((f->operand == FRAGMENT_A || f->operand == FRAGMENT_B) && f->columns * f->bits == 8 * 32)
+            swizzled_rows(&p, f);
         if (f->lanes == 128)
             like_mma(&p, f);
     }

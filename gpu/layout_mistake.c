@@ -55,7 +55,13 @@ static int took_place_of(const struct layout_slot *slots, size_t count, size_t g
 }
 
 static char *exchanged(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    const char *what = l->matrices > 0 ? "matrices" : "registers";
+    const bool registers = l->matrices == 0 && l->unit == 4;
+    const char *what = l->matrices > 0 ? "matrices"
+                       : registers     ? "registers"
+                                       : "accesses",
+               *one = l->matrices > 0 ? "matrix"
+                      : registers     ? "register"
+                                      : "access";
     const size_t indexes = l->matrices > 0 ? group / 8 : group / 32, each = group / indexes;
     int from[MOST_INDEXES], moved = 0, involution = 1;
     bool used[MOST_INDEXES] = {false}, permutation = true;
@@ -77,8 +83,7 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
         if (s->row == o->row && (s->byte - o->byte == 16 || o->byte - s->byte == 16))
             return must_format("wrong half: bytes %lld..%lld of a row for bytes %lld..%lld", (long long)o->byte,
                                (long long)o->byte + 15, (long long)s->byte, (long long)s->byte + 15);
-        return must_format("%s %zu is %s %d again", l->matrices > 0 ? "matrix" : "register", i,
-                           l->matrices > 0 ? "matrix" : "register", from[i]);
+        return must_format("%s %zu is %s %d again", one, i, one, from[i]);
     }
     for (size_t i = 0; i < indexes; ++i)
         involution = involution && from[from[i]] == (int)i;
@@ -92,14 +97,29 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
     return moved > 0 ? must_format("%s%s", text, involution ? " exchanged" : "") : NULL;
 }
 
-/* ---- warps ---- */
+/* ---- a name that the address does not have ---- */
 
-static char *same_warp(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    const size_t warps = l->wants.lanes / 32;
-    for (size_t i = 0; i < count; ++i)
-        if (slots[i].got != slots[i / (group * warps) * group * warps + i % group].want)
-            return NULL;
-    return warps > 1 ? must_strdup("the warp is left out: each has the addresses of warp 0") : NULL;
+static char *left_out(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
+    enum { WARP = 1, ACROSS = 2, DOWN = 4 };
+    static const unsigned sets[] = {
+        WARP, ACROSS, DOWN, WARP | ACROSS, WARP | DOWN, ACROSS | DOWN, WARP | ACROSS | DOWN};
+    const unsigned columns = l->mn_major ? l->rows : l->row_bytes * 8 / l->wants.bits;
+    const size_t warps = l->wants.lanes / 32, each = warps * group,
+                 across = columns / (l->wants.columns * l->tiles_columns), down = count / each / across;
+    const unsigned there = (warps > 1 ? WARP : 0) | (across > 1 ? ACROSS : 0) | (down > 1 ? DOWN : 0);
+    for (size_t n = 0; n < sizeof sets / sizeof *sets; ++n) {
+        bool same = (sets[n] & ~there) == 0;
+        for (size_t i = 0; i < count && same; ++i) {
+            const size_t tile = i / each, warp = sets[n] & WARP ? 0 : i / group % warps,
+                         x = sets[n] & ACROSS ? 0 : tile % across, y = sets[n] & DOWN ? 0 : tile / across;
+            same = slots[i].got == slots[(y * across + x) * each + warp * group + i % group].want;
+        }
+        if (same)
+            return must_format("left out of the address:%s%s%s", sets[n] & WARP ? " warp" : "",
+                               sets[n] & (l->mn_major ? ACROSS : DOWN) ? " tile_row" : "",
+                               sets[n] & (l->mn_major ? DOWN : ACROSS) ? " tile_byte" : "");
+    }
+    return NULL;
 }
 
 /* ---- the swizzle ---- */
@@ -129,6 +149,41 @@ static int64_t added_after(const struct layout *l, const struct layout_slot *slo
     return 0;
 }
 
+/* "bits 4..6 by address bits from 7 on" */
+static void name_swizzle(const struct layout *l, char out[80]) {
+    snprintf(out, 80, "bits %u..%u by %s bits from %u on", l->swizzle_first, l->swizzle_last,
+             l->swizzle == LAYOUT_BY_ROW ? "row" : "address", l->swizzle_from);
+}
+
+static bool fits_swizzle(const struct layout *l, const struct layout_slot *slots, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (slots[i].got != layout_swizzled(l, slots[i].row, linear(l, slots[i].row, slots[i].byte), l->plane_offset))
+            return false;
+    return true;
+}
+
+/* The swizzle of other bits that all addresses have. */
+static char *other_swizzle(const struct layout *l, const struct layout_slot *slots, size_t count) {
+    enum { MOST_BIT = 17 };
+    struct layout x = *l;
+    const struct layout_slot *first = slots; /* one that is wrong: most candidates fail there already */
+    while (first < slots + count - 1 && !wrong(first))
+        ++first;
+    for (x.swizzle_first = 0; x.swizzle_first <= MOST_BIT; ++x.swizzle_first)
+        for (x.swizzle_last = x.swizzle_first; x.swizzle_last <= MOST_BIT; ++x.swizzle_last)
+            for (x.swizzle_from = 0; x.swizzle_from <= MOST_BIT; ++x.swizzle_from)
+                for (int by_row = 0; by_row < 2; ++by_row) {
+                    char got[80], want[80];
+                    x.swizzle = by_row ? LAYOUT_BY_ROW : LAYOUT_BY_ADDRESS;
+                    if (!fits_swizzle(&x, first, 1) || !fits_swizzle(&x, slots, count))
+                        continue;
+                    name_swizzle(&x, got);
+                    name_swizzle(l, want);
+                    return must_format("wrong xor: that of the addresses has %s, that of the layout %s", got, want);
+                }
+    return NULL;
+}
+
 static char *swizzle_mistake(const struct layout *l, const struct layout_slot *slots, size_t count) {
     if (l->swizzle == LAYOUT_NO_SWIZZLE)
         return NULL;
@@ -155,7 +210,7 @@ static char *swizzle_mistake(const struct layout *l, const struct layout_slot *s
         return must_strdup(
             "xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
             "wanted");
-    return NULL;
+    return other_swizzle(l, slots, count);
 }
 
 /* ---- the same distance everywhere ---- */
@@ -245,7 +300,7 @@ char *layout_mistake(const struct layout *l, const struct layout_slot *slots, si
         if (!slots[i].wanted)
             return NULL;
     char *why = exchanged(l, slots, count, group);
-    why = why ? why : same_warp(l, slots, count, group);
+    why = why ? why : left_out(l, slots, count, group);
     why = why ? why : swizzle_mistake(l, slots, count);
     why = why ? why : shifted(l, slots, count);
     return why ? why : other_stride(l, slots, count);

@@ -30,7 +30,7 @@ Test(prove_command, subjects) {
 
 Test(prove_command, fragments) {
     expect_result(run_command("prove fragments mma.m16n8k32.s8/A"), 0,
-                  "3 proved, 0 refuted\n3 passed, 0 failed, 0 skipped\n");
+                  "6 proved, 0 refuted\n6 passed, 0 failed, 0 skipped\n");
     expect_result(run_command("prove fragments movmatrix stmatrix.x4/ldmatrix"), 0, "4 proved, 0 refuted\n");
     expect_result(run_command("prove fragments --list movmatrix"), 0, "movmatrix/twice          movmatrix.trans twice");
     expect_result(run_command("prove fragments nosuch"), 3, "no statement matches 'nosuch'");

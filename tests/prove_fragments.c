@@ -111,7 +111,7 @@ Test(prove_fragments, all_are_proved) {
     struct statement_list l = {NULL, 0}, names = {NULL, 0};
     fragment_prove(NULL, 0, false, &l);
     fragment_prove(NULL, 0, true, &names);
-    cr_expect(l.count == names.count && l.count == 613 + 12, "%zu statements, %zu names", l.count, names.count);
+    cr_expect(l.count == names.count && l.count == 746, "%zu statements, %zu names", l.count, names.count);
     for (size_t i = 0; i < l.count; ++i) {
         const struct statement *s = &l.items[i];
         cr_expect(s->proved && s->domain >= 16, "%s: %llu cases, %s", s->name, (unsigned long long)s->domain,
@@ -127,7 +127,7 @@ Test(prove_fragments, patterns) {
     static const struct {
         const char *pattern;
         size_t count;
-    } rows[] = {{"movmatrix", 2},  {"mma.m16n8k32.s8/A/*", 3}, {"*/bijection", 201 + 3 + 8},
+    } rows[] = {{"movmatrix", 2},  {"mma.m16n8k32.s8/A/*", 6}, {"*/bijection", 201 + 3 + 8},
                 {"movmatrix/", 2}, {"movmatrix/tw[a-z]ce", 1}, {"nosuch", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         struct statement_list l = {NULL, 0};
@@ -257,22 +257,52 @@ Test(prove_fragments, planted_swizzles) {
     expect_refuted(&s, "row 7 byte 127 lies at 1024: outside the 1024 bytes, or across two elements");
 }
 
+Test(prove_fragments, planted_steps) {
+    struct statement s = {.proved = true};
+    prove_steps(&(struct wgmma_descriptor){SWIZZLE_128B, 0, 1024, 0}, 16, &s);
+    expect_refuted(&s, "row 0 k byte 0 of step 1 lies at 32, and 16 is read");
+    prove_steps(&(struct wgmma_descriptor){SWIZZLE_64B, 0, 512, 16}, 32, &s);
+    cr_expect(s.proved && s.domain > 8000, "a start that is no beginning of the pattern");
+}
+
 Test(prove_fragments, planted_addresses) {
     struct statement s = {.proved = true, .name = "plant"};
     const struct fragment f = operand("mma.m16n8k32.s8/A");
-    prove_delivery(
-        &f, &(struct delivery){"ldmatrix.x4", "(tile_row + lane % 16) * 32 + tile_byte + lane / 16 * 16", false, 1, 1},
-        &s);
+    prove_delivery(&f,
+                   &(struct delivery){"ldmatrix.x4", "(tile_row + lane % 16) * 32 + tile_byte + lane / 16 * 16", false,
+                                      1, 1, SWIZZLE_NONE},
+                   &s);
     expect_refuted(&s, "rows 64 bytes apart: lane 0, register 1, byte 0 holds row 4 k 0; mma wants row 8 k 0: wrong "
                        "stride: the addresses step 32 bytes a row, the rows lie 64 apart");
     struct fragment nibbles = operand("mma.m16n8k64.s4/A");
     nibbles.at = exchanged_nibbles;
-    prove_delivery(
-        &nibbles,
-        &(struct delivery){"ldmatrix.x4", "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16", false, 1, 1},
-        &s);
+    prove_delivery(&nibbles,
+                   &(struct delivery){"ldmatrix.x4", "(tile_row + lane % 16) * stride + tile_byte + lane / 16 * 16",
+                                      false, 1, 1, SWIZZLE_NONE},
+                   &s);
     expect_refuted(&s, "rows 64 bytes apart: lane 0, register 0, byte 0: its elements are no byte of a row of k");
-    prove_delivery(&f, &(struct delivery){"ldmatrix.x4", "lane / (tile_row - 16)", false, 1, 1}, &s);
+    prove_delivery(
+        &f,
+        &(struct delivery){"ldmatrix.x4",
+                           "(tile_row + lane % 16) * 128 + xor(tile_byte + lane / 16 * 16, lane % 8 / 2 * 16)", false,
+                           1, 1, SWIZZLE_128B},
+        &s);
+    cr_expect(!s.proved && strstr(s.counterexample,
+                                  "lane 4, register 0, byte 0 holds row 1 k 16; mma wants row 1 k 0: wrong xor: "),
+              "%s", s.counterexample);
+    free(s.counterexample);
+    s = (struct statement){.proved = true, .name = s.name};
+    const struct fragment d = operand("mma.m16n8k16.f16.f16/D");
+    prove_delivery(&d,
+                   &(struct delivery){"stmatrix.x4",
+                                      "(tile_row + lane % 8 + lane / 16 * 8) * stride + tile_byte + lane / 8 "
+                                      "% 2 * 16",
+                                      false, 1, 2, SWIZZLE_NONE},
+                   &s);
+    expect_refuted(
+        &s, "rows 64 bytes apart: lane 0, register 1, byte 0 is mma's row 8 col 0 byte 0 and goes to the place of "
+            "row 0 col 8 byte 0: matrices 1 and 2 exchanged");
+    prove_delivery(&f, &(struct delivery){"ldmatrix.x4", "lane / (tile_row - 16)", false, 1, 1, SWIZZLE_NONE}, &s);
     cr_expect(!s.proved && strstr(s.counterexample, "division by zero"), "%s", s.counterexample);
     free(s.counterexample);
 }

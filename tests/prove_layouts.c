@@ -86,8 +86,13 @@ Test(prove_layouts, plants) {
                          "offset: the descriptor says 512, 1024 would be right"},
         {"wgmma_swizzle", "wgmma wants n 1 k 0 byte 0 and reads byte 64 of the plane: n 0 k 32 byte 0: wrong swizzle: "
                           "the descriptor says 64B, the layout has 128B"},
-        {"wgmma_warp", "warp 1 lane 0, register 0, byte 0 holds row 0 k 0; wgmma wants row 16 k 0: the warp is left "
-                       "out: each has the addresses of warp 0"},
+        {"wgmma_warp",
+         "warp 1 lane 0, register 0, byte 0 holds row 0 k 0; wgmma wants row 16 k 0: left out of the address: "
+         "warp"},
+        {"k_left_out",
+         "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 0 k 32: left out of the address: tile_byte"},
+        {"rows_left_out",
+         "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 16 k 0: left out of the address: tile_row"},
         {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address "
                         "is 1 word (4 bytes) too high"},
         {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
@@ -103,6 +108,9 @@ Test(prove_layouts, plants) {
         {"xor_of_plane",
          "lane 0, register 0, byte 0 holds row 0 k 16 byte 0; mma wants row 0 k 0 byte 0: the xor takes bits of the "
          "address in the plane, not in shared memory, where the plane begins at 1280"},
+        {"xor_other",
+         "lane 4, register 0, byte 0 holds row 1 k 8 byte 0; mma wants row 1 k 0 byte 0: wrong xor: that of the "
+         "addresses has bits 4..5 by row bits from 1 on, that of the layout bits 4..6 by address bits from 7 on"},
         {"xor_then_add", "lane 4, register 2, byte 0 holds row 1 k 24 byte 0; mma wants row 1 k 8 byte 0: xor before "
                          "the addition: swizzle(a) + 16 where swizzle(a + 16) is wanted"},
     };
