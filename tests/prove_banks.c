@@ -464,6 +464,12 @@ Test(prove_banks, layouts) {
     cr_expect(b.accesses == 4 && b.count.wavefronts == 32 && b.count.conflicts == 16 && b.start_count == 64 &&
                   b.starts[5] == 8,
               "%zu accesses, %u wavefronts", b.accesses, b.count.wavefronts);
+    char *moved = replaced(plain, "plane: {bytes: 2048}", "plane: {bytes: 2048, offset: 64}");
+    put_file("plain.yaml", moved, strlen(moved));
+    b = count_layout(path);
+    cr_expect(b.starts[0] == 16 && b.starts[5] == 24 && b.at[0] == 64 && b.at[17] == 64 + 32 + 16,
+              "from byte 64: %u, %u", b.starts[0], b.at[0]);
+    free(moved);
     free(path);
     b = count_layout("fixtures/layouts/slots_48.yaml");
     cr_expect(b.count.wavefronts == 16 && b.count.conflicts == 0, "%u", b.count.wavefronts);
