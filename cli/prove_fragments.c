@@ -99,6 +99,7 @@ static bool put_record(const char *path, const struct fragment_record *r, struct
 /* Runs the selected kernels. *skipped: those that the place does not know. */
 static bool execute(const struct options *o, struct statement_list *list, size_t *skipped, struct error *e) {
     struct fragment_record record = {NULL, 0};
+    const size_t before = list->count;
     char place[240];
     int sm;
     bool good = place_of(o->runner, place, &sm, e);
@@ -119,7 +120,10 @@ static bool execute(const struct options *o, struct statement_list *list, size_t
         }
         fragment_kernel_free(&k);
     }
-    good = good && (o->record == NULL || put_record(o->record, &record, e));
+    if (good && list->count == before && *skipped == 0) {
+        good = fail(e, "--runner %s: no pattern selects a kernel; they are called NAME/executed", o->runner->name);
+    }
+    good = good && (o->record == NULL || record.size == 0 || put_record(o->record, &record, e));
     fragment_record_free(&record);
     return good;
 }
@@ -153,6 +157,10 @@ static bool compare(const struct options *o, struct statement_list *list, size_t
 
 static int report(const struct options *o, struct statement_list *list, size_t skipped) {
     struct error e;
+    if (list->count == 0 && skipped > 0) {
+        statement_totals(stdout, list, skipped);
+        return EXIT_NOTHING_RAN;
+    }
     if (list->count == 0) {
         flush_output();
         usage_error(name, "no statement matches '%s' (see warpproof prove fragments --list)", o->patterns[0]);
@@ -260,6 +268,9 @@ int prove_fragments_main(int argc, char **argv) {
     }
     o.patterns = (const char *const *)argv + optind;
     o.pattern_count = (size_t)(argc - optind);
+    if (code < 0 && o.layout_count > 0 && o.pattern_count == 0 && (o.runner != NULL || o.golden != NULL)) {
+        code = usage_error(name, "--runner and --golden are of statements: beside --layout, name some by a PATTERN");
+    }
     for (size_t i = 0; i < o.pattern_count && code < 0; ++i) {
         if (o.patterns[i][0] == 0) {
             code = usage_error(name, "a PATTERN is empty (without any, all statements are proved)");

@@ -129,4 +129,14 @@ Test(prove_command, runners) {
                   "not a record of fragments");
     expect_result(run_command("prove fragments movmatrix --runner cpu"), 2, "--runner cpu: want machine or device");
     expect_result(run_command("prove fragments movmatrix --record x"), 2, "--record needs --runner");
+    expect_result(run_command("prove fragments movmatrix/twice --runner machine"), 2, "no pattern selects a kernel");
+    expect_result(run_command("prove fragments 'wgmma*executed*' --runner machine --record %s/none.zz", run_folder), 3,
+                  "0 proved, 0 refuted\n0 passed, 0 failed, 105 skipped\n");
+    expect_result(run_command("prove fragments movmatrix/executed --golden %s/r.zz", run_folder), 3,
+                  "0 passed, 0 failed, 1 skipped\n");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml --runner machine"), 2,
+                  "beside --layout, name some by a PATTERN");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml ldmatrix.x1/executed --runner "
+                              "machine"),
+                  0, "2 proved, 0 refuted");
 }

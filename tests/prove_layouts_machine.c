@@ -1,5 +1,6 @@
-/* Layouts once more, by another way: the plane is filled byte by byte, the PTX machine executes the loads, and the
- * figures of the PTX ISA say what each register must hold. The proof must find the same first wrong byte, or none. */
+/* Layouts once more, by another way: the PTX machine executes the loads of a plane that is filled byte by byte, or the
+ * stores, and the figures of the PTX ISA say what each register holds. The proof must find the same first wrong byte of
+ * a load, or none, and must refute the same stores. */
 #include "../gpu/layout.h"
 #include "../ref/checked.h"
 #include "independent/independent.h"
@@ -152,6 +153,88 @@ static bool execute(const struct way *w, uint32_t *addresses, uint16_t *got) {
     return good;
 }
 
+/* The plane after the stores of registers that hold `want` (tile, warp, lane, register byte), PADDING where nothing was
+ * stored. False as for execute. */
+static bool execute_stores(const struct way *w, uint32_t *addresses, const uint16_t *want, uint16_t *plane) {
+    const struct layout *l = w->l;
+    const unsigned blocks = w->tiles * w->warps, words = (l->plane_bytes + 3) / 4,
+                   each = l->matrices ? l->matrices : l->unit / 4;
+    const size_t bytes = (size_t)128 * blocks * w->registers;
+    char body[8192], module[128];
+    cr_assert_geq(l->unit, 4, "%s: bytes and halves are not stored here", l->name);
+    size_t n = (size_t)snprintf(
+        body, sizeof body,
+        "ld.param.u64 %%rd1, [p0];\nld.param.u64 %%rd2, [p1];\nld.param.u64 %%rd3, [p2];\nmov.u32 %%r1, %%tid.x;\n"
+        "mov.u32 %%r2, %%ctaid.x;\nmov.u32 %%r3, memory;\nmov.u32 %%r4, %%r1;\nmov.u32 %%r5, -1;\n"
+        "FILL:\nsetp.ge.u32 %%p1, %%r4, %u;\n@%%p1 bra FILLED;\nmad.lo.u32 %%r6, %%r4, 4, %%r3;\n"
+        "st.shared.b32 [%%r6+%u], %%r5;\nadd.u32 %%r4, %%r4, 32;\nbra FILL;\nFILLED:\nbar.sync 0;\n"
+        "mad.lo.u32 %%r7, %%r2, %u, %%r1;\nmul.wide.u32 %%rd5, %%r7, 4;\nadd.s64 %%rd5, %%rd2, %%rd5;\n"
+        "mad.lo.u32 %%r8, %%r2, 32, %%r1;\nmul.wide.u32 %%rd6, %%r8, %u;\nadd.s64 %%rd6, %%rd1, %%rd6;\n",
+        words, l->plane_offset, 32 * w->loads, 4 * w->registers);
+    snprintf(module, sizeof module, ".shared .align 1024 .b8 memory[%u];\n", l->plane_offset + 4 * words);
+    for (unsigned r = 0; r < w->registers; ++r)
+        n += (size_t)snprintf(body + n, sizeof body - n, "ld.global.b32 %%r%u, [%%rd6+%u];\n", 20 + r, 4 * r);
+    for (unsigned store = 0; store < w->loads; ++store) {
+        char list[128] = "";
+        for (unsigned r = 0; r < each; ++r)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%%r%u", r ? "," : "", 20 + store * each + r);
+        n += (size_t)snprintf(body + n, sizeof body - n, "ld.global.b32 %%r9, [%%rd5+%u];\nadd.u32 %%r9, %%r9, %%r3;\n",
+                              128 * store);
+        if (l->matrices > 0)
+            n += (size_t)snprintf(body + n, sizeof body - n,
+                                  "stmatrix.sync.aligned.m8n8.x%u%s.shared.b16 [%%r9], {%s};\n", l->matrices,
+                                  l->trans ? ".trans" : "", list);
+        else
+            n += (size_t)snprintf(body + n, sizeof body - n, "st.shared.%s [%%r9], {%s};\n",
+                                  each == 4   ? "v4.b32"
+                                  : each == 2 ? "v2.b32"
+                                              : "b32",
+                                  list);
+    }
+    snprintf(body + n, sizeof body - n,
+             "bar.sync 0;\nmov.u32 %%r4, %%r1;\nCOPY:\nsetp.ge.u32 %%p1, %%r4, %u;\n@%%p1 bra DONE;\n"
+             "mad.lo.u32 %%r7, %%r2, %u, %%r4;\nmul.wide.u32 %%rd4, %%r7, 4;\nadd.s64 %%rd4, %%rd3, %%rd4;\n"
+             "mad.lo.u32 %%r6, %%r4, 4, %%r3;\nld.shared.b32 %%r5, [%%r6+%u];\nst.global.b32 [%%rd4], %%r5;\n"
+             "add.u32 %%r4, %%r4, 32;\nbra COPY;\nDONE:\nret;\n",
+             words, words, l->plane_offset);
+
+    uint8_t *in = must_calloc(bytes, 1), *out = must_calloc((size_t)blocks * words, 4);
+    uint16_t *both = must_calloc((size_t)blocks * words * 4, sizeof *both);
+    bool good = true;
+    for (int half = 0; half < 2 && good; ++half) {
+        for (size_t i = 0; i < bytes; ++i)
+            in[i] = (uint8_t)(want[i] >> 8 * half);
+        struct launch_buffer buffers[] = {
+            {.name = "registers", .role = BUFFER_IN, .bytes = bytes, .cell_bytes = 4, .data = in},
+            {.name = "at",
+             .role = BUFFER_IN,
+             .bytes = (size_t)128 * blocks * w->loads,
+             .cell_bytes = 4,
+             .data = (uint8_t *)addresses},
+            {.name = "out", .role = BUFFER_OUT, .bytes = (size_t)4 * blocks * words, .cell_bytes = 4, .data = out}};
+        struct ptx_module *m;
+        struct trace t;
+        struct error e = {""};
+        struct machine_test test = {
+            .module_level = module, .body = body, .buffers = buffers, .buffer_count = 3, .grid = {blocks, 1, 1}};
+        good = machine_try(&test, &m, &t, &e);
+        cr_assert(m, "%s: %s", l->name, e.text);
+        good = good && t.event_count == 0;
+        for (size_t i = 0; i < (size_t)4 * blocks * words; ++i)
+            both[i] |= (uint16_t)(out[i] << 8 * half);
+        trace_free(&t);
+        ptx_free(m);
+    }
+    memset(plane, 0xff, l->plane_bytes * sizeof *plane);
+    for (size_t i = 0; i < (size_t)4 * blocks * words; ++i)
+        if (both[i] != PADDING && i % (4 * words) < l->plane_bytes)
+            plane[i % (4 * words)] = both[i];
+    free(in);
+    free(out);
+    free(both);
+    return good;
+}
+
 /* (lane of all warps, register byte) of a tile, by the figures. */
 static void wanted(const struct way *w, unsigned tile, uint16_t *want) {
     const struct layout *l = w->l;
@@ -162,7 +245,8 @@ static void wanted(const struct way *w, unsigned tile, uint16_t *want) {
             for (unsigned k = 0; k < f->columns; k += f->bits < 8 ? 2 : 1) {
                 const struct holder h = f->operand == FRAGMENT_A
                                             ? independent_a(f->rows, f->columns * f->bits / 8, f->bits, row, k)
-                                            : independent_b(f->bits, row, k);
+                                        : f->operand == FRAGMENT_B ? independent_b(f->bits, row, k)
+                                                                   : independent_c(row, k);
                 const unsigned down = (tile / w->across * l->tiles_rows + part / l->tiles_columns) * f->rows + row,
                                right = (tile % w->across * l->tiles_columns + part % l->tiles_columns) * f->columns + k;
                 for (unsigned b = 0; b < bytes; ++b)
@@ -216,9 +300,36 @@ static bool expect_same(const char *what, const struct layout *l) {
     return ran;
 }
 
-Test(prove_layouts, as_the_machine_loads_them) {
+static bool expect_same_stores(const char *what, const struct layout *l) {
+    struct error e = {""};
+    struct statement s;
+    cr_assert(layout_prove(l, &s, &e), "%s", e.text);
+    struct way w = way_of(l);
+    const size_t each = (size_t)128 * w.warps * w.registers;
+    uint16_t *want = must_calloc(each * w.tiles, sizeof *want), *plane = must_calloc(l->plane_bytes, sizeof *plane);
+    uint32_t *addresses = addresses_of(&w);
+    for (unsigned tile = 0; tile < w.tiles; ++tile)
+        wanted(&w, tile, want + tile * each);
+    const bool filled = fill_plane(&w), ran = filled && execute_stores(&w, addresses, want, plane),
+               same = ran && memcmp(plane, w.plane, l->plane_bytes * sizeof *plane) == 0;
+    cr_expect_eq(same, s.proved, "%s: on the machine the plane %s; %s", what,
+                 !ran   ? "is not stored"
+                 : same ? "is right"
+                        : "is wrong",
+                 s.proved ? "it is proved" : s.counterexample);
+    free(want);
+    free(plane);
+    free(addresses);
+    free(w.plane);
+    free(s.name);
+    free(s.text);
+    free(s.counterexample);
+    return ran;
+}
+
+Test(prove_layouts, as_the_machine_runs_them) {
     static const char *const patterns[] = {"fixtures/layouts/*.yaml", "fixtures/layouts/plants/*.yaml"};
-    size_t ran = 0;
+    size_t ran = 0, stored = 0;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i) {
         glob_t g;
         cr_assert(glob(patterns[i], 0, NULL, &g) == 0, "no %s", patterns[i]);
@@ -228,11 +339,13 @@ Test(prove_layouts, as_the_machine_loads_them) {
             cr_assert(l, "%s", e.text);
             if (l->access == LAYOUT_LDMATRIX || l->access == LAYOUT_LD_SHARED)
                 ran += expect_same(g.gl_pathv[k], l);
+            else if (l->access != LAYOUT_WGMMA)
+                stored += expect_same_stores(g.gl_pathv[k], l);
             layout_free(l);
         }
         globfree(&g);
     }
-    cr_expect_geq(ran, 19, "%zu layouts were loaded", ran);
+    cr_expect(ran >= 22 && stored >= 3, "%zu layouts were loaded, %zu stored", ran, stored);
 }
 
 /* Addresses put together from right and wrong parts: the proof and the machine agree on all of them. */
