@@ -86,10 +86,6 @@ static void print_meetings(FILE *out, const struct bank_op *op, const uint32_t a
     }
 }
 
-static const char *plural(unsigned n) {
-    return n == 1 ? "" : "s";
-}
-
 static void print_access(FILE *out, const struct bank_op *op, const uint32_t at[LANES], uint32_t active,
                          const struct bank_access_lanes *a) {
     const struct bank_plan p = bank_plan(op, at, active);
