@@ -168,6 +168,8 @@ static bool read_lines(const struct reader *r, struct bank_table *t) {
 bool bank_table_read(const char *path, struct bank_table *t, struct error *e) {
     struct raw_file f;
     *t = (struct bank_table){NULL, 0};
+    if (path[0] == 0)
+        return fail(e, "the name of a file is empty");
     if (!raw_open(path, &f, e))
         return false;
     char *text = NULL;

@@ -218,6 +218,7 @@ Test(command_banks, hostile_options) {
         {"--advise --rows 65536 --row-bytes 65536", "are more than 268435456 bytes"},
         {"--table x --rows 8", "--rows does not go with --table"},
         {"--table /nosuch.tsv", "cannot read /nosuch.tsv"},
+        {"--table ''", "the name of a file is empty"},
         {"--layout /nosuch.yaml", "/nosuch.yaml"},
         {"--layout fixtures/layouts/plants/misaligned.yaml", "wants a multiple of 16"},
         {"--layout fixtures/layouts/wgmma_b.yaml", "wgmma_b.yaml:8:10: wgmma reads this operand by its descriptor"},
