@@ -337,8 +337,11 @@ static bool decode_stmatrix(struct decoder *d) {
     reads_across(d, from);
     const uint32_t list = wide(d, matrices);
     memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
-    struct record *r = emit(d, op_stmatrix, BLEND_NONE, FILE_SCRATCH, base, matrices | (trans ? LDMATRIX_TRANS : 0),
-                            add_access(d, &x), shift);
+    x.matrices = (uint8_t)matrices;
+    const uint32_t access = add_access(d, &x);
+    count_access(d, base, access, shift);
+    struct record *r =
+        emit(d, op_stmatrix, BLEND_NONE, FILE_SCRATCH, base, matrices | (trans ? LDMATRIX_TRANS : 0), access, shift);
     r->wide = list;
     r->gather = GATHER_LIVE;
     return true;

@@ -241,4 +241,26 @@ unsigned independent_chunk(unsigned width, unsigned row, unsigned chunk);
 unsigned independent_k_major(unsigned width, unsigned row, unsigned k);
 unsigned independent_mn_major(unsigned width, unsigned mn, unsigned k);
 
+/* ---- banks.c: wavefronts of shared memory ---- */
+
+/* One rule of facts/ptx.md 5.1 that a test breaks: what was measured must say so. */
+enum bank_rule {
+    BANK_RULE_NONE,
+    BANK_RULE_NEVER_MERGES,   /* no load merges pairs of lanes */
+    BANK_RULE_NO_DISTANCE_2,  /* pairs (l, l xor 2) do not */
+    BANK_RULE_DISTANCE_4,     /* pairs (l, l xor 4) do as well */
+    BANK_RULE_MIXED,          /* each lane may choose its distance */
+    BANK_RULE_HALVES,         /* the first and the last 16 lanes of a 128-bit load merge each by itself */
+    BANK_RULE_IDLE_DIFFERS,   /* an inactive partner has another address */
+    BANK_RULE_STORES_MERGE,   /* stores do as well */
+    BANK_RULE_MATRICES_MERGE, /* a matrix equal to the one before costs nothing */
+    BANK_RULE_INTERLEAVED,    /* a phase has every second, every fourth lane */
+    BANK_RULES
+};
+struct independent_banks {
+    unsigned wavefronts, conflicts;
+};
+/* op: as tables of accesses have it, "ld64", "stmatrix_x4_trans". at: (32) byte offsets, -1: inactive. */
+struct independent_banks independent_banks(const char *op, const int64_t at[32], enum bank_rule broken);
+
 #endif
