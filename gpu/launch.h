@@ -4,6 +4,7 @@
 #define GPU_LAUNCH_H
 
 #include "arch.h"
+#include "probe.h"
 #include "ptx/ptx.h"
 
 enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT };
@@ -72,6 +73,7 @@ struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all w
     struct schedule schedule;
     const struct arch *arch; /* NULL: arch_default */
     bool census;             /* fill trace.counts */
+    const struct probe *probe; /* called while the machine runs, or NULL */
 };
 
 struct launch {
