@@ -71,8 +71,8 @@ void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]);
 struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
-    const struct arch *arch; /* NULL: arch_default */
-    bool census;             /* fill trace.counts */
+    const struct arch *arch;   /* NULL: arch_default */
+    bool census;               /* fill trace.counts */
     const struct probe *probe; /* called while the machine runs, or NULL */
 };
 

@@ -24,23 +24,23 @@ struct probe_place {
 
 struct probe_barrier { /* every warp that has not exited has come to it, and none has gone on */
     struct probe_place place;
-    uint64_t number;                  /* barriers of the whole block that have opened before */
-    uint8_t *arena;                   /* (bytes) dynamic shared memory */
-    size_t bytes;    
+    uint64_t number; /* barriers of the whole block that have opened before */
+    uint8_t *arena;  /* (bytes) dynamic shared memory */
+    size_t bytes;
     const struct probe_write *writes; /* (bytes) */
 };
 
 struct probe_mma { /* mma.sync with integers of 8 bits, PTX ISA 9.7.14.5 */
     struct probe_place place;
-    uint32_t warp, live;           /* live: lanes that take part */
-    uint64_t number;               /* integer mma of this warp before this one */
-    size_t instruction;            /* index into trace.sites */
-    unsigned m, n, k;              /* shape */
+    uint32_t warp, live; /* live: lanes that take part */
+    uint64_t number;     /* integer mma of this warp before this one */
+    size_t instruction;  /* index into trace.sites */
+    unsigned m, n, k;    /* shape */
     bool a_unsigned, b_unsigned;
-    bool saturates;                /* .satfinite */
+    bool saturates; /* .satfinite */
     unsigned a_count, b_count, d_count;
-    uint32_t *a[4], *b[2], *d[4];  /* (32) the word of each lane; d: before the mma what it held, after it the result */
-    const uint32_t *c[4];          /* (32) before the mma; the registers may be those of d */
+    uint32_t *a[4], *b[2], *d[4]; /* (32) the word of each lane; d: before the mma what it held, after it the result */
+    const uint32_t *c[4];         /* (32) before the mma; the registers may be those of d */
 };
 
 struct probe {

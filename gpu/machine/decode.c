@@ -1,8 +1,8 @@
 /* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
  * own, branches to records. What the instructions mean is in decode_*.c. */
 #include "../../ref/checked.h"
-#include "undefined.h"
 #include "probe.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
