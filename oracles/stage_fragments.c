@@ -1,0 +1,359 @@
+/* fragments: the registers of A and B that each mma is given hold the elements that the launch file says, in the places
+ * that the instruction reads them from. A fault is one source line of mma and one operand.
+ *
+ * Element of byte b of register r in lane L, g = L / 4, t = L % 4 (PTX ISA 9.7.14.5, fragments of m16n8k32, m16n8k16
+ * and m8n8k16 with 8-bit elements):   A: row g + 8 (r % 2), k = 4 t + b + 16 (r / 2)    B: column g, k = 4 t + b + 16 r
+ * So the four lanes of a group hold 16 neighbouring elements of one row in each register: a quad. */
+#include "../ref/checked.h"
+#include "pattern.h"
+#include "stages.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUAD = 16, SAMPLES = 64 };
+
+struct fault { /* of one operand of one instruction */
+    char operand;
+    uint32_t instruction;
+    uint64_t registers; /* wrong ones, lane by lane */
+    struct probe_place place;
+    uint64_t number; /* of the first one */
+    uint32_t warp, lane, index, byte;
+    int64_t row, k;
+    uint8_t want, got;
+    char *what, *holds;                                     /* owned; of the first; holds: NULL when it is not known */
+    size_t row_from[SAMPLES], row_to[SAMPLES];              /* of quads: the row wanted, and the row it holds */
+    size_t k_from[SAMPLES], k_to[SAMPLES], samples, looked; /* likewise; looked: quads that were searched for */
+    uint64_t warps;                                         /* bits of warps 0 .. 63 that were given wrong ones */
+    bool reported;
+};
+
+struct fragments {
+    struct fault *faults;
+    size_t count;
+    uint64_t compared, wrong;
+    uint64_t scanned; /* bytes, in the search for what a register holds */
+};
+
+enum { MOST_SCANNED = 1 << 28 };
+
+void fragments_open(struct stages *s) {
+    s->fragments = must_calloc(1, sizeof *s->fragments);
+}
+
+void fragments_close(struct stages *s) {
+    for (size_t i = 0; s->fragments != NULL && i < s->fragments->count; ++i) {
+        free(s->fragments->faults[i].what);
+        free(s->fragments->faults[i].holds);
+    }
+    if (s->fragments != NULL) {
+        free(s->fragments->faults);
+    }
+    free(s->fragments);
+}
+
+/* ---- what a quad holds ---- */
+
+/* The row and depth of an operand at which these 16 codes stand: at the depth wanted, in the row wanted, or anywhere.
+ * False: nowhere, or more than can be looked through. */
+static bool find_quad(struct fragments *f, const struct element_table *t, const uint8_t got[QUAD], int64_t want_row,
+                      int64_t want_k, size_t *row, size_t *k) {
+    const size_t last = t->depth < QUAD ? 0 : t->depth - QUAD;
+    if (t->depth < QUAD) {
+        return false;
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        const bool row_free = turn != 1, k_free = turn != 0;
+        const size_t r0 = row_free ? 0 : (size_t)want_row, r1 = row_free ? t->rows : r0 + 1;
+        const size_t k0 = k_free ? 0 : (size_t)want_k, k1 = k_free ? last + 1 : k0 + 1;
+        if ((!row_free && (want_row < 0 || r0 >= t->rows)) || (!k_free && (want_k < 0 || k0 > last))) {
+            continue;
+        }
+        f->scanned += (uint64_t)(r1 - r0) * (k1 - k0);
+        if (f->scanned > MOST_SCANNED) {
+            return false;
+        }
+        for (*row = r0; *row < r1; ++*row) {
+            for (*k = k0; *k < k1; ++*k) {
+                if (memcmp(t->q + *row * t->depth + *k, got, QUAD) == 0) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static bool varied(const uint8_t got[QUAD]) {
+    for (int i = 1; i < QUAD; ++i) {
+        if (got[i] != got[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look(struct stages *s, struct fault *x, const struct spec_value *v, const uint8_t got[QUAD], int64_t row,
+                 int64_t k) {
+    const struct element_table *t = element_codes(&s->content.elements, v);
+    size_t held_row, held_k;
+    if (t == NULL || x->looked == SAMPLES || row < 0 || k < 0 || !varied(got)) {
+        return;
+    }
+    ++x->looked;
+    if (!find_quad(s->fragments, t, got, row, k, &held_row, &held_k)) {
+        return;
+    }
+    x->row_from[x->samples] = (size_t)row;
+    x->row_to[x->samples] = held_row;
+    x->k_from[x->samples] = (size_t)k;
+    x->k_to[x->samples++] = held_k;
+}
+
+/* ---- comparing ---- */
+
+struct given { /* one operand of an mma */
+    char name;
+    uint32_t *const *registers;
+    unsigned count, rows; /* registers; rows 8 apart that they take turns in: 2 for A of m16, else 1 */
+    const struct mma_operand *want;
+    const struct spec_value *value;
+};
+
+static struct fault *fault_of(struct fragments *f, char operand, size_t instruction) {
+    for (size_t i = 0; i < f->count; ++i) {
+        if (f->faults[i].operand == operand && f->faults[i].instruction == instruction) {
+            return &f->faults[i];
+        }
+    }
+    f->faults = must_realloc(f->faults, f->count + 1, sizeof *f->faults);
+    f->faults[f->count] = (struct fault){.operand = operand, .instruction = (uint32_t)instruction};
+    return &f->faults[f->count++];
+}
+
+static void note(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned lane,
+                 unsigned byte, unsigned line, unsigned depth) {
+    struct fault *x = fault_of(s->fragments, o->name, at->instruction);
+    ++s->fragments->wrong;
+    x->warps |= at->warp < 64 ? (uint64_t)1 << at->warp : 0;
+    if (x->registers++ == 0) {
+        x->place = at->place;
+        x->number = at->number;
+        x->warp = at->warp;
+        x->lane = lane;
+        x->index = r;
+        x->byte = byte;
+        x->row = o->want->row[line];
+        x->k = o->want->k[depth];
+        x->want = o->want->want[line][depth];
+        x->got = (uint8_t)(o->registers[r][lane] >> 8 * byte);
+        x->what = o->value->field == VALUE_BUFFER ? must_format("an element of %s", o->value->buffer)
+                                                  : element_text(o->value, x->row, x->k, 0);
+    }
+}
+
+/* One quad: register r of lanes 4 g .. 4 g + 3. */
+static void compare_quad(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned g) {
+    const unsigned line = g + 8 * (r % o->rows), k0 = 16 * (r / o->rows);
+    uint8_t got[QUAD];
+    bool wrong = false;
+    for (unsigned t = 0; t < 4; ++t) {
+        const unsigned lane = 4 * g + t;
+        memcpy(got + 4 * t, &o->registers[r][lane], 4);
+        if (!(at->live >> lane & 1)) {
+            continue;
+        }
+        ++s->fragments->compared;
+        for (unsigned b = 0; b < 4; ++b) {
+            const unsigned k = k0 + 4 * t + b;
+            if (o->want->exists[line][k] && got[4 * t + b] != o->want->want[line][k]) {
+                note(s, at, o, r, lane, b, line, k);
+                wrong = true;
+                break;
+            }
+        }
+    }
+    if (!wrong) {
+        return;
+    }
+    look(s, fault_of(s->fragments, o->name, at->instruction), o->value, got, o->want->row[line], o->want->k[k0]);
+    for (unsigned i = 0; i < QUAD; ++i) { /* put right */
+        if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
+            uint32_t *word = &o->registers[r][4 * g + i / 4];
+            *word = (*word & ~(0xffu << 8 * (i % 4))) | (uint32_t)o->want->want[line][k0 + i] << 8 * (i % 4);
+        }
+    }
+}
+
+void fragments_operands(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
+    const struct spec_mma *m = &s->content.spec->mma;
+    const struct given operands[2] = {{'a', at->a, at->a_count, at->m == 16 ? 2 : 1, &want->a, &m->a},
+                                      {'b', at->b, at->b_count, 1, &want->b, &m->b}};
+    for (int i = 0; i < 2; ++i) {
+        for (unsigned r = 0; r < operands[i].count; ++r) {
+            for (unsigned g = 0; g < 8; ++g) {
+                compare_quad(s, at, &operands[i], r, g);
+            }
+        }
+    }
+}
+
+/* ---- reporting ---- */
+
+static bool names_register(const struct ptx_operand *o, int reg) {
+    bool found = o->kind == PTX_OP_REGISTER && o->reg == reg;
+    for (size_t i = 0; i < o->element_count; ++i) {
+        found |= o->elements[i].kind == PTX_OP_REGISTER && o->elements[i].reg == reg;
+    }
+    return found;
+}
+
+/* The last instruction ahead of the mma, in the text, that writes the register: who loaded it in straight code.
+ * SIZE_MAX: there is none in the entry. */
+static size_t loader_of(const struct stages *s, const struct fault *x) {
+    const struct ptx_function *f = ptx_entry_named(s->trial->module, s->trial->spec->entry);
+    if (f == NULL || x->instruction >= f->instruction_count) {
+        return SIZE_MAX;
+    }
+    const struct ptx_instruction *mma = &f->instructions[x->instruction];
+    const size_t operand = x->operand == 'a' ? 1 : 2;
+    if (mma->operand_count < 3 || mma->operands[operand].element_count <= x->index) {
+        return SIZE_MAX;
+    }
+    const int reg = mma->operands[operand].elements[x->index].reg;
+    for (size_t i = x->instruction; i-- > 0;) {
+        if (f->instructions[i].operand_count > 0 && names_register(&f->instructions[i].operands[0], reg)) {
+            return strcmp(f->instructions[i].opcode, "st") != 0 ? i : SIZE_MAX;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static bool same(const size_t *a, const size_t *b, size_t n) {
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
+
+/* What the quads that were found hold instead: "row j mod 16 in place of row j". NULL: no rule. */
+static char *rule_text(const struct fault *x, const struct spec_value *v, const char **suspects) {
+    const char *line = v->field == VALUE_ACTIVATION_Q ? "token" : "row";
+    if (x->samples == 0 || v->field == VALUE_BUFFER) {
+        return NULL;
+    }
+    const bool rows_right = same(x->row_from, x->row_to, x->samples), k_right = same(x->k_from, x->k_to, x->samples);
+    char *row = rows_right ? NULL : pattern_rule(x->row_from, x->row_to, x->samples, "j");
+    char *k = k_right ? NULL : pattern_rule(x->k_from, x->k_to, x->samples, "k");
+    char *text = NULL;
+    if (!rows_right && row != NULL && strstr(row, " mod ") != NULL) {
+        *suspects = "the offset of the warp or the tile is missing from the address of the fragment's load";
+    } else if (!rows_right && row != NULL && strstr(row, " xor 8") != NULL) {
+        *suspects = "matrices of ldmatrix exchanged: those of rows 0-7 and 8-15";
+    } else if (!rows_right) {
+        *suspects = "row offset in the address of the fragment's load";
+    } else if (k != NULL && strstr(k, " xor 16") != NULL) {
+        *suspects = "matrices of ldmatrix exchanged: those of k 0-15 and 16-31";
+    } else if (!k_right) {
+        *suspects = "byte offset, or chunk, in the address of the fragment's load";
+    }
+    if (row != NULL && k_right) {
+        text = must_format("%s %s in place of %s j", line, row, line);
+    } else if (k != NULL && rows_right) {
+        text = must_format("k %s in place of k, in the right %s", k, line);
+    } else {
+        text = must_format("%s %zu, k %zu .. in place of %s %zu, k %zu ..", line, x->row_to[0], x->k_to[0], line,
+                           x->row_from[0], x->k_from[0]);
+    }
+    free(row);
+    free(k);
+    return text;
+}
+
+static char *warps_text(const struct stages *s, uint64_t warps) {
+    const uint32_t *b = s->content.launch->block;
+    const uint64_t count = ((uint64_t)b[0] * b[1] * b[2] + 31) / 32;
+    if (warps == (count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX)) {
+        return must_strdup("in every warp");
+    }
+    char *text = must_strdup("in warps");
+    for (int w = 0; w < 64; ++w) {
+        if (warps >> w & 1) {
+            char *longer = must_format("%s %d", text, w);
+            free(text);
+            text = longer;
+        }
+    }
+    return text;
+}
+
+static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
+    struct fragments *f = s->fragments;
+    struct fault *x = &f->faults[lead];
+    for (size_t i = lead + 1; i < f->count; ++i) {
+        struct fault *y = &f->faults[i];
+        if (y->reported || y->operand != x->operand || !trace_same_line(t, x->instruction, y->instruction)) {
+            continue;
+        }
+        y->reported = true;
+        x->registers += y->registers;
+        x->warps |= y->warps;
+        for (size_t k = 0; k < y->samples && x->samples < SAMPLES; ++k, ++x->samples) {
+            x->row_from[x->samples] = y->row_from[k];
+            x->row_to[x->samples] = y->row_to[k];
+            x->k_from[x->samples] = y->k_from[k];
+            x->k_to[x->samples] = y->k_to[k];
+        }
+    }
+}
+
+static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
+    struct fault *x = &s->fragments->faults[lead];
+    const struct spec_value *v = x->operand == 'a' ? &s->content.spec->mma.a : &s->content.spec->mma.b;
+    const size_t loader = loader_of(s, x);
+    const char *suspects = "address, width or order of the fragment's load";
+    merge_line(s, t, lead);
+    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
+    char *rule = rule_text(x, v, &suspects), *warps = warps_text(s, x->warps);
+    out->where.has_thread = true;
+    memcpy(out->where.block, x->place.block, sizeof out->where.block);
+    out->where.warp = x->warp;
+    out->where.lane = x->lane;
+    where_site(&out->where, t, loader != SIZE_MAX ? loader : x->instruction);
+    out->has_values = true;
+    out->value_bytes = 1;
+    out->want = x->want;
+    out->got = x->got;
+    out->suspects = must_strdup(suspects);
+    out->summary = must_format("operand %c, register %u, byte %u of lane %u must hold %s", x->operand, x->index,
+                               x->byte, x->lane, x->what);
+    finding_line(out, "first", "mma %" PRIu64 " of %s warp %u: %s", x->number, block_text(x->place.block), x->warp,
+                 out->summary);
+    finding_line(out, "want", "0x%02x   got 0x%02x", x->want, x->got);
+    if (rule != NULL) {
+        finding_line(out, "holds", "%s", rule);
+    }
+    finding_line(out, "extent", "%" PRIu64 " registers of operand %c wrong, %s", x->registers, x->operand, warps);
+    finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+    finding_line(out, "suspect", "%s", suspects);
+    x->reported = true;
+    free(rule);
+    free(warps);
+}
+
+void fragments_report(struct stages *s, const struct trace *t) {
+    struct fragments *f = s->fragments;
+    if (!s->content.spec->mma.given) {
+        stage_skip(s, STAGE_FRAGMENTS, must_format("%s has no `mma`", s->content.spec->path));
+        return;
+    }
+    if (f->compared == 0) {
+        stage_skip(s, STAGE_FRAGMENTS, must_strdup("no mma of 8-bit integers was executed"));
+        return;
+    }
+    for (size_t i = 0; i < f->count; ++i) {
+        if (!f->faults[i].reported) {
+            add_fault(s, t, i);
+        }
+    }
+    stage_judged(s, STAGE_FRAGMENTS, "registers", f->compared, f->wrong);
+}

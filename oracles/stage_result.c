@@ -1,0 +1,219 @@
+/* rescale and store: what the right sums become, and where it goes.
+ *
+ *   store    a cell that nobody stored, that another thread stored than the one that holds its accumulator, or that has
+ *            the bits of another cell of that thread
+ *   rescale  any other cell whose bits are not the contract's
+ *
+ * Whose accumulator a cell is comes from the mma; where that is not known, or a cell is summed in parts, the last two
+ * rules of store do not apply. */
+#include "../ref/checked.h"
+#include "pattern.h"
+#include "stages.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bits_cell { /* a cell by the bits that the contract gives it */
+    uint32_t bits;
+    size_t cell;
+};
+
+static int by_bits(const void *a, const void *b) {
+    const struct bits_cell *x = a, *y = b;
+    if (x->bits != y->bits) {
+        return x->bits < y->bits ? -1 : 1;
+    }
+    return x->cell < y->cell ? -1 : x->cell > y->cell;
+}
+
+struct result { /* a matrix of f32, or a plain sequence of cells */
+    const struct launch_buffer *buffer;
+    const struct buffer_coverage *coverage;
+    const uint8_t *want;
+    size_t cells, n0, n1, cell_bytes;
+    struct bits_cell *sorted; /* of a matrix with owners */
+};
+
+static uint32_t word_at(const uint8_t *bytes, size_t cell) {
+    uint32_t v;
+    memcpy(&v, bytes + 4 * cell, 4);
+    return v;
+}
+
+static bool unwritten(const struct result *r, size_t cell) {
+    for (size_t i = 0; i < r->cell_bytes; ++i) {
+        if ((r->coverage->stores[cell * r->cell_bytes + i] & 127) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Another cell of the same thread that should have had these bits; SIZE_MAX: none. */
+static size_t cell_with(const struct stages *s, const struct result *r, size_t cell) {
+    const uint32_t bits = word_at(r->buffer->data, cell);
+    size_t lo = 0, hi = r->sorted != NULL && bits << 1 != 0 ? r->cells : 0;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (r->sorted[mid].bits < bits) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    for (; r->sorted != NULL && lo < r->cells && r->sorted[lo].bits == bits; ++lo) {
+        const struct cell_owner *a = &s->owners[cell], *b = &s->owners[r->sorted[lo].cell];
+        if (r->sorted[lo].cell != cell && a->block == b->block && a->thread == b->thread) {
+            return r->sorted[lo].cell;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static bool foreign(const struct stages *s, const struct result *r, size_t cell) {
+    const struct cell_owner *o = s->owners != NULL ? &s->owners[cell] : NULL;
+    const struct cell_writer *w = &r->coverage->cells[cell].last;
+    return o != NULL && o->thread > 0 && !o->several && (w->block != o->block || w->thread + 1 != o->thread);
+}
+
+/* 'u' nobody stored it, 'o' another thread did, 's' it has the bits of another cell, 'r' other bits, 0 right. */
+static char fault_of(const struct stages *s, const struct result *r, size_t cell) {
+    if (unwritten(r, cell)) {
+        return 'u';
+    }
+    if (foreign(s, r, cell)) {
+        return 'o';
+    }
+    if (memcmp(r->buffer->data + cell * r->cell_bytes, r->want + cell * r->cell_bytes, r->cell_bytes) == 0) {
+        return 0;
+    }
+    return cell_with(s, r, cell) != SIZE_MAX ? 's' : 'r';
+}
+
+static void describe(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,
+                     const uint8_t *wrong, const char *kinds, size_t first) {
+    const bool matrix = r->n1 > 1 || s->owners != NULL;
+    struct finding *out =
+        findings_add(&s->x->faults, stage_names[kind], kinds[first] == 'u' ? VERDICT_UNWRITTEN : VERDICT_DIFFERS);
+    struct pattern p = pattern_of(wrong, r->n0, r->n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
+    const unsigned bytes = r->cell_bytes < 8 ? (unsigned)r->cell_bytes : 8;
+    const struct cell_writer *w = &r->coverage->cells[first].last;
+    out->where.buffer = must_strdup(r->buffer->name);
+    out->where.offset = (int64_t)(first * r->cell_bytes);
+    if (matrix) {
+        out->where.cell[0] = (int64_t)(first / r->n1);
+        out->where.cell[1] = (int64_t)(first % r->n1);
+        out->where.axis[0] = "token";
+        out->where.axis[1] = "row";
+        out->summary = must_format("%s at token %zu, row %zu", r->buffer->name, first / r->n1, first % r->n1);
+    } else {
+        out->where.cell[0] = (int64_t)first;
+        out->where.axis[0] = "element";
+        out->summary = must_format("%s at element %zu", r->buffer->name, first);
+    }
+    finding_line(out, "first", "%s", out->summary);
+    out->has_values = true;
+    out->value_bytes = bytes;
+    out->value_is_float = r->buffer->is_f32;
+    out->want = cell_value(r->want + first * r->cell_bytes, bytes);
+    out->got = cell_value(r->buffer->data + first * r->cell_bytes, bytes);
+    char *want = cell_text(out->want, bytes, r->buffer->is_f32), *got = cell_text(out->got, bytes, r->buffer->is_f32);
+    finding_line(out, "want", "%s   got %s", want, got);
+    const char *suspects = "order, rounding, or operand of the scales' products: their words, rows or sub-blocks";
+    if (kinds[first] == 'u') {
+        finding_line(out, "by", "nobody: the cell was never stored");
+        suspects = "tail mask, tile count, or a fragment column that is never stored";
+    } else {
+        where_writer(&out->where, s->content.launch, t, w);
+        const size_t other = kinds[first] == 's' ? cell_with(s, r, first) : SIZE_MAX;
+        if (kinds[first] == 'o') {
+            finding_line(out, "by", "warp %u lane %u, but warp %u lane %u has its accumulator", out->where.warp,
+                         out->where.lane, (s->owners[first].thread - 1) / 32, (s->owners[first].thread - 1) % 32);
+            suspects =
+                "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
+                "% 4))";
+        } else if (other != SIZE_MAX) {
+            finding_line(out, "holds", "the value of token %zu, row %zu", other / r->n1, other % r->n1);
+            suspects = "accumulators of one thread exchanged in the store";
+        }
+        finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+    }
+    finding_line(out, "shape", "%s", p.text);
+    finding_line(out, "suspect", "%s", suspects);
+    out->suspects = must_strdup(suspects);
+    free(p.text), free(want), free(got);
+}
+
+static void report_kind(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,
+                        const char *kinds) {
+    uint8_t *wrong = must_calloc(r->cells, 1);
+    size_t count = 0, first = 0;
+    for (size_t c = 0; c < r->cells; ++c) {
+        wrong[c] = kind == STAGE_RESCALE ? kinds[c] == 'r' : kinds[c] != 0 && kinds[c] != 'r';
+        first = wrong[c] && count == 0 ? c : first;
+        count += wrong[c];
+    }
+    if (count > 0) {
+        describe(s, t, r, kind, wrong, kinds, first);
+    }
+    stage_judged(s, kind, "cells", r->cells, count);
+    free(wrong);
+}
+
+static void sort_cells(const struct stages *s, struct result *r) {
+    if (s->owners == NULL || r->cell_bytes != 4) {
+        return;
+    }
+    r->sorted = must_calloc(r->cells, sizeof *r->sorted);
+    for (size_t c = 0; c < r->cells; ++c) {
+        r->sorted[c] = (struct bits_cell){word_at(r->want, c), c};
+    }
+    qsort(r->sorted, r->cells, sizeof *r->sorted, by_bits);
+}
+
+/* Why wrong bits cannot be laid to the rescaling: something before it was not judged, and so not put right. */
+static const char *unclear(const struct stages *s) {
+    return s->x->stages[STAGE_FRAGMENTS].ruling == RULING_NOT_JUDGED ||
+                   s->x->stages[STAGE_SUMS].ruling == RULING_NOT_JUDGED
+               ? "the result is wrong, and so may be fragments or sums, which were not judged"
+           : s->x->stages[STAGE_STAGING].ruling == RULING_NOT_JUDGED
+               ? "the result is wrong, and so may be the staged scales, which were not judged"
+               : NULL;
+}
+
+void result_report(struct stages *s, const struct trace *t, const uint8_t *result) {
+    const struct bound *b = s->bound;
+    const char *why = result == NULL || b->result == SIZE_MAX ? "there is no contract"
+                      : !trace_complete(t)                    ? "the launch did not run to its end"
+                                                              : NULL;
+    if (why != NULL) {
+        stage_skip(s, STAGE_RESCALE, must_strdup(why));
+        stage_skip(s, STAGE_STORE, must_strdup(why));
+        return;
+    }
+    const struct launch_buffer *buffer = &b->launch.buffers[b->result];
+    struct result r = {.buffer = buffer,
+                       .coverage = &t->coverage[b->result],
+                       .want = result,
+                       .cell_bytes = buffer->cell_bytes,
+                       .cells = buffer->bytes / buffer->cell_bytes,
+                       .n1 = 1};
+    const bool matrix = s->trial->contract->weight != NULL && strcmp(s->trial->contract->result, "f32") == 0;
+    r.n1 = matrix ? s->trial->operands->view.od : 1;
+    r.n0 = r.cells / r.n1;
+    sort_cells(s, &r);
+    char *kinds = must_calloc(r.cells, 1);
+    size_t rescaled = 0;
+    for (size_t c = 0; c < r.cells; ++c) {
+        kinds[c] = fault_of(s, &r, c);
+        rescaled += kinds[c] == 'r';
+    }
+    if (rescaled > 0 && unclear(s) != NULL) {
+        stage_skip(s, STAGE_RESCALE, must_strdup(unclear(s)));
+    } else {
+        report_kind(s, t, &r, STAGE_RESCALE, kinds);
+    }
+    report_kind(s, t, &r, STAGE_STORE, kinds);
+    free(kinds);
+    free(r.sorted);
+}
