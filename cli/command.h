@@ -22,6 +22,7 @@ int reference_main(int argc, char **argv);
 int census_main(int argc, char **argv);
 int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 
 /* One line a contract: name, formats, what the depth must be a multiple of, whether it splits (list.c). */
