@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUAD = 16, SAMPLES = 64 };
+enum { QUAD = 16, SAMPLES = 128, OF_A_ROW = 2 };
 
 struct fault { /* of one operand of one instruction */
     char operand;
@@ -98,8 +98,11 @@ static bool varied(const uint8_t got[QUAD]) {
 static void look(struct stages *s, struct fault *x, const struct spec_value *v, const uint8_t got[QUAD], int64_t row,
                  int64_t k) {
     const struct element_table *t = element_codes(&s->content.elements, v);
-    size_t held_row, held_k;
-    if (t == NULL || x->looked == SAMPLES || row < 0 || k < 0 || !varied(got)) {
+    size_t held_row, held_k, of_row = 0;
+    for (size_t i = 0; i < x->samples; ++i) {
+        of_row += row >= 0 && x->row_from[i] == (size_t)row;
+    }
+    if (t == NULL || x->looked == SAMPLES || of_row == OF_A_ROW || row < 0 || k < 0 || !varied(got)) {
         return;
     }
     ++x->looked;

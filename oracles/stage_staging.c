@@ -65,7 +65,8 @@ enum { LEAST_RUN = 4, MOST_RUN = 16 };
  * one dim. */
 static size_t run_of(const struct plane_image *image, size_t at, size_t size) {
     size_t n = size;
-    while (size < LEAST_RUN && n < MOST_RUN && at + n < image->bytes && image->byte[at + n].cell > 0) {
+    const size_t most = size == 1 ? MOST_RUN : LEAST_RUN;
+    while (size < LEAST_RUN && n < most && at + n < image->bytes && image->byte[at + n].cell > 0) {
         ++n;
     }
     return n;
