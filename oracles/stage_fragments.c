@@ -100,9 +100,10 @@ static void look(struct stages *s, struct fault *x, const struct spec_value *v, 
     const struct element_table *t = element_codes(&s->content.elements, v);
     size_t held_row, held_k, of_row = 0;
     for (size_t i = 0; i < x->samples; ++i) {
-        of_row += row >= 0 && x->row_from[i] == (size_t)row;
+        of_row += x->row_from[i] == (size_t)row;
     }
-    if (t == NULL || x->looked == SAMPLES || of_row == OF_A_ROW || row < 0 || k < 0 || !varied(got)) {
+    const bool exists = t != NULL && row >= 0 && (size_t)row < t->rows;
+    if (!exists || x->looked == SAMPLES || of_row == OF_A_ROW || k < 0 || !varied(got)) {
         return;
     }
     ++x->looked;
@@ -181,7 +182,10 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
     if (!wrong) {
         return;
     }
-    look(s, fault_of(s->fragments, o->name, at->instruction), o->value, got, o->want->row[line], o->want->k[k0]);
+    struct fault *x = fault_of(s->fragments, o->name, at->instruction);
+    if (x->place.block_number == at->place.block_number) { /* a rule is one of a tile */
+        look(s, x, o->value, got, o->want->row[line], o->want->k[k0]);
+    }
     for (unsigned i = 0; i < QUAD; ++i) { /* put right */
         if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
             uint32_t *word = &o->registers[r][4 * g + i / 4];
@@ -262,7 +266,7 @@ static char *rule_text(const struct fault *x, const struct spec_value *v, const 
     if (row != NULL && k_right) {
         text = must_format("%s %s in place of %s j", line, row, line);
     } else if (k != NULL && rows_right) {
-        text = must_format("k %s in place of k, in the right %s", k, line);
+        text = must_format("%s in place of k, in the right %s", k, line);
     } else {
         text = must_format("%s %zu, k %zu .. in place of %s %zu, k %zu ..", line, x->row_to[0], x->k_to[0], line,
                            x->row_from[0], x->k_from[0]);

@@ -8,6 +8,7 @@
  * rules of store do not apply. */
 #include "../ref/checked.h"
 #include "pattern.h"
+#include "probe.h"
 #include "stages.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -76,7 +77,14 @@ static bool foreign(const struct stages *s, const struct result *r, size_t cell)
     return o != NULL && o->thread > 0 && !o->several && (w->block != o->block || w->thread + 1 != o->thread);
 }
 
-/* 'u' nobody stored it, 'o' another thread did, 's' it has the bits of another cell, 'r' other bits, 0 right. */
+/* Zero where an accumulator beside it is of a cell that does not exist: such a one may have been stored in its place.
+ */
+static bool from_edge(const struct stages *s, const struct result *r, size_t cell) {
+    return s->owners != NULL && r->cell_bytes == 4 && s->owners[cell].edge && word_at(r->buffer->data, cell) == 0;
+}
+
+/* 'u' nobody stored it, 'o' another thread did, 's' it has the bits of another cell, 'r' other bits, 'e' from_edge, 0
+ * right. */
 static char fault_of(const struct stages *s, const struct result *r, size_t cell) {
     if (unwritten(r, cell)) {
         return 'u';
@@ -87,7 +95,19 @@ static char fault_of(const struct stages *s, const struct result *r, size_t cell
     if (memcmp(r->buffer->data + cell * r->cell_bytes, r->want + cell * r->cell_bytes, r->cell_bytes) == 0) {
         return 0;
     }
-    return cell_with(s, r, cell) != SIZE_MAX ? 's' : 'r';
+    return cell_with(s, r, cell) != SIZE_MAX ? 's' : from_edge(s, r, cell) ? 'e' : 'r';
+}
+
+/* What the wrong rows or tokens consumed instead, by their bits. */
+static char *consumed_text(const struct stages *s, const struct trace *t, const uint8_t *wrong) {
+    const struct contract *c = s->trial->contract;
+    const struct evidence e = {.launch = s->content.launch,
+                               .trace = t,
+                               .contract = c,
+                               .operands = &s->trial->operands->view,
+                               .result = s->bound->result,
+                               .complete = true};
+    return c->weight != NULL && strcmp(c->result, "f32") == 0 ? probe_matrix(&e, s->bound->result, wrong) : NULL;
 }
 
 static void describe(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,
@@ -139,9 +159,13 @@ static void describe(struct stages *s, const struct trace *t, const struct resul
         finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     }
     finding_line(out, "shape", "%s", p.text);
+    char *consumed = kind == STAGE_RESCALE ? consumed_text(s, t, wrong) : NULL;
+    if (consumed != NULL) {
+        finding_line(out, "probe", "%s", consumed);
+    }
     finding_line(out, "suspect", "%s", suspects);
     out->suspects = must_strdup(suspects);
-    free(p.text), free(want), free(got);
+    free(p.text), free(want), free(got), free(consumed);
 }
 
 static void report_kind(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,
@@ -203,9 +227,13 @@ void result_report(struct stages *s, const struct trace *t, const uint8_t *resul
     r.n0 = r.cells / r.n1;
     sort_cells(s, &r);
     char *kinds = must_calloc(r.cells, 1);
-    size_t rescaled = 0;
+    size_t rescaled = 0, exchanged = 0;
     for (size_t c = 0; c < r.cells; ++c) {
         kinds[c] = fault_of(s, &r, c);
+        exchanged += kinds[c] == 's';
+    }
+    for (size_t c = 0; c < r.cells; ++c) {
+        kinds[c] = kinds[c] == 'e' ? (exchanged > 0 ? 's' : 'r') : kinds[c];
         rescaled += kinds[c] == 'r';
     }
     if (rescaled > 0 && unclear(s) != NULL) {

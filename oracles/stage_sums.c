@@ -93,19 +93,34 @@ static void note(struct stages *s, const struct probe_mma *at, unsigned r, unsig
     }
 }
 
-/* The cell of the result that this row of A and column of B meet in: its accumulator is this thread's. */
-static void own(struct stages *s, const struct probe_mma *at, unsigned lane, int64_t row, int64_t column) {
+/* The cell of the result that this row of A and column of B meet in; NULL: it does not exist. */
+static struct cell_owner *cell_of(struct stages *s, int64_t row, int64_t column) {
     const bool tokens_in_a = s->content.spec->mma.a.field == VALUE_ACTIVATION_Q;
     const int64_t token = tokens_in_a ? row : column, line = tokens_in_a ? column : row;
-    if (s->owners == NULL || token < 0 || line < 0 || (size_t)token >= s->trial->operands->view.nt ||
-        (size_t)line >= s->trial->operands->view.od) {
-        return;
+    const struct contract_operands *o = &s->trial->operands->view;
+    return token < 0 || line < 0 || (size_t)token >= o->nt || (size_t)line >= o->od
+               ? NULL
+               : &s->owners[(size_t)token * o->od + (size_t)line];
+}
+
+/* The cells of this lane's accumulators are this thread's. */
+static void own(struct stages *s, const struct probe_mma *at, const struct mma_content *want, unsigned lane) {
+    const uint32_t block = (uint32_t)at->place.block_number, thread = 1 + at->warp * 32 + lane;
+    struct cell_owner *cells[4] = {NULL};
+    bool edge = false;
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        cells[r] = cell_of(s, want->a.row[lane / 4 + 8 * (r / 2)], want->b.row[2 * (lane % 4) + r % 2]);
+        edge |= cells[r] == NULL;
     }
-    struct cell_owner *o = &s->owners[(size_t)token * s->trial->operands->view.od + (size_t)line];
-    const struct cell_owner now = {.block = (uint32_t)at->place.block_number, .thread = 1 + at->warp * 32 + lane};
-    o->several |= o->thread > 0 && (o->block != now.block || o->thread != now.thread);
-    o->block = now.block;
-    o->thread = now.thread;
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        struct cell_owner *o = cells[r];
+        if (o != NULL) {
+            o->several |= o->thread > 0 && (o->block != block || o->thread != thread);
+            o->block = block;
+            o->thread = thread;
+            o->edge |= edge;
+        }
+    }
 }
 
 static bool all_exist(const struct mma_content *want, unsigned m, unsigned n, unsigned k) {
@@ -121,7 +136,6 @@ static void compare(struct stages *s, const struct probe_mma *at, const struct m
     const unsigned m = lane / 4 + 8 * (r / 2), n = 2 * (lane % 4) + r % 2;
     const int64_t row = want->a.row[m], column = want->b.row[n];
     int64_t sum = 0, begin = 0;
-    own(s, at, lane, row, column);
     if (!all_exist(want, m, n, at->k)) {
         return;
     }
@@ -141,6 +155,11 @@ static void compare(struct stages *s, const struct probe_mma *at, const struct m
 }
 
 void sums_results(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
+    for (unsigned lane = 0; lane < 32 && s->owners != NULL; ++lane) {
+        if (at->live >> lane & 1) {
+            own(s, at, want, lane);
+        }
+    }
     for (unsigned r = 0; r < at->d_count; ++r) {
         for (unsigned lane = 0; lane < 32; ++lane) {
             if (at->live >> lane & 1) {

@@ -10,6 +10,7 @@ struct cell_owner { /* the thread whose accumulator is a cell of the result */
     uint32_t block;
     uint32_t thread; /* 1 + number in the block; 0: nobody's */
     bool several;    /* more than one thread's: the cell is summed in parts */
+    bool edge;       /* some accumulators beside it are of cells that do not exist, and zero */
 };
 
 struct stages {
