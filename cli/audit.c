@@ -2,6 +2,7 @@
 #include "../gpu/audit.h"
 #include "../ref/checked.h"
 #include "../reports/audit.h"
+#include "../reports/file.h"
 #include "command.h"
 #include "judging.h"
 #include <getopt.h>
@@ -34,7 +35,7 @@ struct options {
 static int audit(const char *path, const struct options *o) {
     struct error e;
     struct ptx_module *m = ptx_load(path, &e);
-    if (m == NULL || !json_spares(o->json, path, &e)) {
+    if (m == NULL || !json_spares(o->json, path, &e) || (o->json != NULL && !file_can_put(o->json, &e))) {
         ptx_free(m);
         return usage_error("audit", "%s", e.text);
     }

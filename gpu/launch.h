@@ -95,7 +95,10 @@ struct launch {
 };
 
 #define LAUNCH_STEP_BUDGET (1ull << 28)
-enum { LAUNCH_TOTAL_BLOCKS = 64 }; /* a launch may take this many times the budget of a block */
+enum {
+    LAUNCH_TOTAL_BLOCKS = 64, /* a launch may take this many times the budget of a block */
+    LAUNCH_BLOCK_STEPS = 256, /* what the beginning of a block costs: so it bounds the blocks of a launch as well */
+};
 
 enum event_kind {
     EVENT_OUT_OF_BOUNDS, /* outside every buffer, outside the shared arena, outside local memory */
@@ -104,6 +107,7 @@ enum event_kind {
     EVENT_PLANE,             /* an access site that has used one plane reaches into another */
     EVENT_DIVERGENT_BARRIER, /* bar.sync by a part of a warp's live lanes */
     EVENT_DIVERGENT_ALIGNED, /* ldmatrix, mma ... by a part of a warp's live lanes */
+    EVENT_BARRIER_OPERAND,   /* a barrier's number or thread count is out of range, or not that of all its lanes */
     EVENT_DEADLOCK,          /* warps wait at barriers that can never fill */
     EVENT_STEP_BUDGET,       /* a block ran past the budget: endless loop */
     EVENT_TRAP,
@@ -177,6 +181,7 @@ struct cell_history {
     bool atomic;  /* an atomic has written it: what may come before or after a store of other bytes is not told
                    * by stores alone */
     bool several; /* more than one thread stored it */
+    bool settled; /* its stores differ, and fences and strong accesses may order all of them: no fault, no proof */
 };
 
 struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */

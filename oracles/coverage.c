@@ -1,6 +1,7 @@
 /* coverage: every output cell is written, once. OUT buffers are filled with poison before the launch; the machine also
  * counts the stores of every byte and keeps who made them. A cell stored with different bytes by different blocks, or
- * by different threads of one block with no barrier in between, is a race (HAZARD); stored twice with the same bytes it
+ * by different threads of one block with no barrier in between, is a race (HAZARD), unless fences and strong accesses
+ * may order the stores, as those of a lock do; stored twice with the same bytes it
  * is the benign class that clamped duplicate rows make: kept in the trace, not red. */
 #include "../ref/checked.h"
 #include "oracle.h"
@@ -67,7 +68,7 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
         for (size_t k = 0; k < b->cell_bytes; ++k) {
             differ |= c->stores[i + k] >> 7;
         }
-        if (h->raced || (differ && h->first.block != h->last.block)) {
+        if (!h->settled && (h->raced || (differ && h->first.block != h->last.block))) {
             first = count == 0 ? i / b->cell_bytes : first;
             ++count;
         }

@@ -14,9 +14,10 @@ struct orders {
     size_t count;
 };
 
-/* Runs t's launch reversed, and in random order of seed 1. False: e says why, with the schedule. The caller frees *o,
- * also after a failure. */
-bool orders_run(const struct trial *t, struct orders *o, struct error *e);
+/* Runs t's launch reversed, and in random order of seed 1. first: the run in order; a block of another order that takes
+ * far more steps than all of that counts as endless, so that one waiting for a block behind it is found soon. False: e
+ * says why, with the schedule. The caller frees *o, also after a failure. */
+bool orders_run(const struct trial *t, const struct trace *first, struct orders *o, struct error *e);
 void orders_free(struct orders *o);
 
 /* What the judges say of the events and stores of first->others[i] that neither the first run nor one before it had:

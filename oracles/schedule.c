@@ -29,6 +29,21 @@ static void describe_end(const struct evidence *e, const struct schedule_run *o,
                              e->complete ? o->name : e->schedule, e->complete ? e->schedule : o->name);
     f->suspects = must_strdup("warps or blocks that wait for others in an order that nothing promises");
     finding_line(f, "order", "%s", f->summary);
+    const struct trace *t = e->complete ? o->trace : e->trace;
+    for (size_t i = 0; i < t->event_count; ++i) {
+        const struct event *v = &t->events[i];
+        if (v->kind == EVENT_STEP_BUDGET || v->kind == EVENT_DEADLOCK || v->kind == EVENT_TRAP) {
+            f->where.has_thread = true;
+            memcpy(f->where.block, v->block, sizeof f->where.block);
+            f->where.warp = v->warp;
+            f->where.lane = v->lane;
+            where_site(&f->where, t, v->instruction);
+            finding_line(f, "by", "block (%u,%u,%u) warp %u lane %u first", v->block[0], v->block[1], v->block[2],
+                         v->warp, v->lane);
+            finding_line(f, "site", "%s  %s", where_text(&f->where), f->where.instruction ? f->where.instruction : "");
+            return;
+        }
+    }
 }
 
 /* Cells of a buffer that another run left otherwise; *first is the lowest. */

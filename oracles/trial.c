@@ -135,7 +135,7 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     struct orders orders = {.count = 0};
     const bool more = !trace->on_gpu &&
                       (t->schedules == SCHEDULES_ALL || (t->schedules == SCHEDULES_OPEN && trace->order_open != NULL));
-    if (more && !orders_run(t, &orders, e)) {
+    if (more && !orders_run(t, trace, &orders, e)) {
         orders_free(&orders);
         return false;
     }

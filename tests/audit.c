@@ -131,6 +131,9 @@ Test(audit_command, output_and_exit_codes) {
     expect_result(run_command("audit %s/k.ptx", run_folder), 1,
                   "k.cu:2  add.f32 %f4, %f1, %f5  takes in  mul.f32 %f1, %f2, %f3");
     expect_result(run_command("audit %s/k.ptx", run_folder), 1, "2 places leave bits open");
+    struct result early = run_command("audit %s/k.ptx --json %s/none/x", run_folder, run_folder);
+    cr_expect(strstr(early.text, "instructions") == NULL, "a table before the error:\n%s", early.text);
+    expect_result(early, 2, "cannot write: No such file or directory");
     expect_result(run_command("audit %s/k.ptx --json /dev/stdout", run_folder), 1,
                   "\"open\": 2, \"counts\": {\"fusible\": 1, \"approximate\": 1");
     put_ptx("mul.f32 %f1, %f2, %f3;\nadd.f32 %f4, %f1, %f5;\nadd.f32 %f4, %f1, %f6;\nret;\n");

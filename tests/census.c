@@ -134,7 +134,7 @@ Test(census_command, usage) {
     expect_result(run_command("census --help"), 0, "usage: warpproof census");
     expect_result(run_command("census"), 2, "want one kernel");
     expect_result(run_command("census a b"), 2, "want one kernel");
-    expect_result(run_command("census nosuch"), 2, "nosuch.yaml");
+    expect_result(run_command("census nosuch"), 2, "nosuch: no kernel and no launch file of that name");
     expect_result(run_command("census mmq_wide_ldb_kd8 --lines -1"), 2, "--lines -1");
     expect_result(run_command("census mmq_wide_ldb_kd8 --set foo=1"), 2, "--set foo");
     expect_result(run_command("census mmq_wide_ldb_kd8 --set id=100"), 2, "100");

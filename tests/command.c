@@ -290,6 +290,27 @@ Test(command_files, closed_streams_do_not_spoil_files) {
     }
 }
 
+/* Before anything runs: 2^31 - 1 blocks of nothing would take hours. */
+Test(command_files, more_blocks_than_the_budget_has) {
+    static const char yaml[] = "kernel: double_i32\nptx: double.ptx\nlaunch: {grid: [%s], block: [128]}\n"
+                               "args:\n  - {in: x, type: i32, count: 8, fill: zero}\n"
+                               "  - {out: y, type: i32, count: 8}\n  - {i32: n}\nshape: {n: 8}\n";
+    static const char ptx[] = "tests/foreign/double.ptx";
+    char *copy = must_format("cp %s %s/", ptx, run_folder);
+    cr_assert(system(copy) == 0, "%s", copy);
+    free(copy);
+    char *text = must_format(yaml, "2147483647");
+    put_file("k.yaml", text, strlen(text));
+    free(text);
+    expect_result(run_command("run %s/k.yaml", run_folder), 2,
+                  "a grid of 2147483647 x 1 x 1 blocks is more than the machine runs (67108864); a larger one needs "
+                  "`steps` in its launch file");
+    text = must_format(yaml, "20000");
+    put_file("k.yaml", text, strlen(text));
+    free(text);
+    expect_result(run_command("run %s/k.yaml", run_folder), 0, "1 passed");
+}
+
 /* ---- a project folder of its own: links to ours, but for plants and models ---- */
 
 static void make_root(void) {

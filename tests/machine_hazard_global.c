@@ -127,6 +127,53 @@ static const struct hazard_case cases[] = {
      .line = 12,
      .other_line = 7,
      .block = 1},
+    {.name = "a flag with a fence of scope cta between blocks",
+     .body = START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], "
+                   "%r2;\nfence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [%rd1+64], %r3;\n"
+                   "bra DONE;\nTAKE:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nfence.acq_rel.gpu;\nld.global.u32 "
+                   "%r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 14,
+     .other_line = 7,
+     .block = 1},
+    {.name = "a flag acquired in scope cta",
+     .body =
+         START "setp.eq.u32 %p1, %r2, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.release.gpu.global.u32 "
+               "[%rd1+64], %r3;\n"
+               "bra DONE;\nTAKE:\nld.acquire.cta.global.u32 %r6, [%rd1+64];\nld.global.u32 %r7, [%rd1];\nDONE:\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 2,
+     .kind = EVENT_RACE,
+     .line = 11,
+     .other_line = 8,
+     .byte = 64,
+     .block = 1},
+    {.name = "sums of scope cta by two blocks",
+     .body = START "red.relaxed.cta.global.add.u32 [%rd1], 1;\nret;\n",
+     .blocks = 2,
+     .threads = 1,
+     .events = 1,
+     .kind = EVENT_RACE,
+     .line = 5,
+     .other_line = 5,
+     .block = 1},
+    {.name = "sums of scope cta by one block",
+     .body = START "red.relaxed.cta.global.add.u32 [%rd1], 1;\nret;\n",
+     .blocks = 1,
+     .threads = 64,
+     .open = true},
+    {.name = "a flag of scope cta in a block",
+     .body = START "setp.eq.u32 %p1, %r1, 0;\n@!%p1 bra TAKE;\nst.global.u32 [%rd1], %r2;\nst.release.cta.global.u32 "
+                   "[%rd1+64], %r3;\n"
+                   "bra DONE;\nTAKE:\nld.acquire.cta.global.u32 %r6, [%rd1+64];\n@%p2 ld.global.u32 %r7, [%rd1];\n"
+                   "DONE:\nret;\n",
+     .blocks = 1,
+     .threads = 2,
+     .open = true},
     {.name = "a counter that its last block resets",
      .body = START "atom.global.add.u32 %r6, [%rd1], 1;\nsetp.eq.u32 %p1, %r6, 2;\n@%p1 st.global.u32 [%rd1], "
                    "%r1;\nret;\n",
@@ -244,6 +291,48 @@ Test(machine_hazard_global, can_be_switched_off) {
         struct trace t;
         struct ptx_module *m = run_case(&cases[k], 1, NULL, WATCH_HAZARDS, &t);
         cr_expect(t.event_count == 0 && t.order_open, "%s: %zu events", cases[k].name, t.event_count);
+        trace_free(&t);
+        ptx_free(m);
+    }
+}
+
+/* --- stores that a lock orders: coverage counts them, and is told that they are no fault --- */
+
+#define TAKE_LOCK "TAKE:\natom.global.cas.b32 %r6, [%rd1+64], 0, 1;\nsetp.ne.u32 %p1, %r6, 0;\n@%p1 bra TAKE;\n"
+#define ADD_ONE   "ld.global.u32 %r7, [%rd1];\nadd.u32 %r7, %r7, 1;\nst.global.u32 [%rd1], %r7;\n"
+#define ADD_ONE_VOLATILE                                                                                               \
+    "ld.volatile.global.u32 %r7, [%rd1];\nadd.u32 %r7, %r7, 1;\nst.volatile.global.u32 [%rd1], %r7;\n"
+#define FREE_LOCK "atom.global.exch.b32 %r8, [%rd1+64], 0;\nret;\n"
+#define FENCE     "fence.acq_rel.gpu;\n"
+
+Test(machine_hazard_global, stores_in_order_of_a_lock) {
+    static const struct {
+        const char *name, *body;
+        bool settled;
+        size_t events;
+    } locked[] = {
+        {"a lock", START TAKE_LOCK FENCE ADD_ONE FENCE FREE_LOCK, true, 0},
+        {"a lock around volatile accesses", START TAKE_LOCK FENCE ADD_ONE_VOLATILE FENCE FREE_LOCK, true, 0},
+        {"no fence before it is freed", START TAKE_LOCK FENCE ADD_ONE FREE_LOCK, false, 2},
+        {"no fence after it is taken", START TAKE_LOCK ADD_ONE FENCE FREE_LOCK, false, 2},
+        {"volatile accesses without a lock", START ADD_ONE_VOLATILE "ret;\n", false, 0},
+        {"a lock for one cell of two", START TAKE_LOCK FENCE ADD_ONE "st.global.u32 [%rd1+4], %r7;\n" FENCE FREE_LOCK,
+         true, 0},
+        {"a store after it was freed",
+         START TAKE_LOCK FENCE ADD_ONE FENCE "atom.global.exch.b32 %r8, [%rd1+64], 0;\nst.global.u32 [%rd1], %r2;\n"
+                                             "ret;\n",
+         false, 1},
+    };
+    for (size_t k = 0; k < 3 * sizeof locked / sizeof *locked; ++k) {
+        const struct hazard_case c = {
+            .name = locked[k / 3].name, .body = locked[k / 3].body, .blocks = 4, .threads = 1};
+        struct trace t;
+        struct ptx_module *m = run_case(&c, 1 + (int)(k % 3), NULL, 0, &t);
+        const struct buffer_coverage *b = &t.coverage[0];
+        cr_expect(b->stores[0] >> 7 && b->cells[0].settled == locked[k / 3].settled && t.order_open &&
+                      t.event_count == locked[k / 3].events,
+                  "%s: settled %d, %zu events, order open: %s", c.name, b->cells[0].settled, t.event_count,
+                  t.order_open ? t.order_open : "no");
         trace_free(&t);
         ptx_free(m);
     }

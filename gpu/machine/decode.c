@@ -603,6 +603,7 @@ static struct program *decode_entry(const struct launch *l, const struct isa *is
     }
     if (ok) {
         find_recursion(&d);
+        stray_mark(p);
         p->file_bytes = (d.file_end + 63) / 64 * 64;
         p->pred_count = d.pred_end;
     }
@@ -626,6 +627,7 @@ void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide), free(p->names), free(p->callees), free(p->order), free(p->params);
+    free(p->undefined), free(p->undefined_wide), free(p->names), free(p->callees), free(p->order), free(p->params),
+        free(p->effect);
     free(p);
 }

@@ -61,7 +61,7 @@ static bool decode_atomic(struct decoder *d) {
     const bool red = !strcmp(d->in->opcode, "red");
     struct access x = {.store = true, .strong = true, .atomic = true, .elements = 1};
     const int order = one_of(d, orders, 4);
-    one_of(d, scopes, 4);
+    const int scope = one_of(d, scopes, 4);
     const bool policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint"), noftz = has(d, "noftz");
     if (!take_space(d, &x.space))
         return false;
@@ -98,7 +98,7 @@ static bool decode_atomic(struct decoder *d) {
     const bool returns = to && has_destination(to);
     x.atomic = returns || op != ATOMIC_EXCH; /* else a store, and nothing is read */
     x.order = ACCESS_STORE | (x.atomic ? ACCESS_LOAD : 0) | (order == 1 || order == 3 ? ACCESS_ACQUIRE : 0) |
-              (order >= 2 ? ACCESS_RELEASE : 0);
+              (order >= 2 ? ACCESS_RELEASE : 0) | (scope == 0 || scope == 1 ? ACCESS_CTA : 0);
     x.reduced = returns || t >= PTX_F16 || op > ATOMIC_XOR ? 0 : (uint16_t)(1u << op);
     x.unmodelled = true;
     const uint32_t access = add_access(d, &x);

@@ -8,15 +8,15 @@
  * asks what an access orders (PTX ISA 8.4: .volatile is .relaxed.sys). *policy: a cache policy comes as one more
  * operand. */
 static void take_hints(struct decoder *d, struct access *x, bool *policy) {
-    static const char *const hints[] = {"weak", "cta", "cluster", "gpu", "sys", "ca",     "cg",
-                                        "cs",   "lu",  "cv",      "wb",  "wt",  "unified"};
+    static const char *const hints[] = {"weak", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"};
     static const char *const strong[] = {"volatile", "relaxed", "mmio", "acquire", "release"};
     for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
         has(d, hints[i]);
+    const bool cta = has(d, "cta"), cluster = has(d, "cluster");
     const int how = one_of(d, strong, sizeof strong / sizeof *strong);
     x->strong = how >= 0;
-    x->order =
-        (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) | (how == 4 ? ACCESS_RELEASE : 0);
+    x->order = (x->store ? ACCESS_STORE : ACCESS_LOAD) | (how == 3 ? ACCESS_ACQUIRE : 0) |
+               (how == 4 ? ACCESS_RELEASE : 0) | (cta || cluster ? ACCESS_CTA : 0);
     x->nc = has(d, "nc");
     *policy = has(d, "L2::cache_hint") || has(d, "level::cache_hint");
     static const char *const levels[] = {

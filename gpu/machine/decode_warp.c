@@ -70,9 +70,12 @@ static bool decode_barrier(struct decoder *d) {
 }
 
 static bool decode_fence(struct decoder *d) {
+    bool cta = false;
+    for (size_t i = 0; i < d->in->part_count; ++i)
+        cta |= !strcmp(d->in->parts[i], "cta") || !strcmp(d->in->parts[i], "cluster");
     if (!take_fence(d))
         return false;
-    emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, 0);
+    emit(d, op_fence, BLEND_NONE, 0, 0, 0, 0, cta);
     return true;
 }
 

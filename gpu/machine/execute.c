@@ -22,6 +22,9 @@ void warp_start(struct warp *w, uint32_t lanes) {
     w->syncs = 0;
     memset(w->clock, 0, sizeof w->clock);
     memset(w->absent, 0, sizeof w->absent);
+    memset(w->last_effect, 0, sizeof w->last_effect);
+    w->astray = false;
+    w->strayed = 0;
     w->slice = 0;
     w->state = lanes ? WARP_READY : WARP_DONE;
 }
@@ -83,6 +86,7 @@ static void add_group(struct warp *w, struct frame *f, uint32_t pc, uint32_t mas
         if (w->others[i].pc == pc && w->others[i].frame == f) {
             w->others[i].mask |= mask;
             w->others[i].missed &= ~mask;
+            stray_together(w, w->others[i].mask);
             w->others[i].waiting = false; /* perhaps it is complete now */
             return;
         }
@@ -148,6 +152,7 @@ static void merge_groups(struct warp *w) {
                 continue;
             }
             a->mask |= b->mask;
+            stray_together(w, a->mask);
             a->missed = (a->missed | b->missed) & ~a->mask;
             a->waiting = false; /* perhaps it is complete now */
             w->others[k] = w->others[--w->other_count];
@@ -205,6 +210,7 @@ static bool choose(struct warp *w, bool turn) {
         for (unsigned i = 0; i < w->other_count; ++i)
             if (w->others[i].pc == w->pc && w->others[i].frame == w->frame) {
                 w->mask |= w->others[i].mask;
+                stray_together(w, w->mask);
                 w->others[i] = w->others[--w->other_count];
                 break;
             }
@@ -262,12 +268,14 @@ static void branch(struct warp *w, const struct record *r) {
     if (is_exit(&records[r->dst])) { /* an early return: those lanes are gone at once, nobody waits for them */
         w->block->steps += records[r->dst].weight;
         watch_exit(w, &records[r->dst], taken);
+        stray_exit(w, taken);
         frames_exit(w->frame, taken, w->block);
         w->live &= ~taken;
         w->mask = rest;
     } else if (is_exit(&records[next])) {
         w->block->steps += records[next].weight;
         watch_exit(w, &records[next], rest);
+        stray_exit(w, rest);
         frames_exit(w->frame, rest, w->block);
         w->live &= ~rest;
         w->mask = taken;
@@ -280,6 +288,7 @@ static void branch(struct warp *w, const struct record *r) {
 
 static void leave(struct warp *w, const struct record *r, uint32_t lanes) {
     watch_exit(w, r, lanes);
+    stray_exit(w, lanes);
     frames_exit(w->frame, lanes, w->block);
     w->live &= ~lanes;
     w->mask &= ~lanes;
@@ -328,6 +337,8 @@ static void run_straight(struct warp *w, const struct record *r, const struct re
     }
     for (; r < end; ++r) {
         const uint32_t mask = guarded(w, r);
+        if (mask && w->strayed && r->gather)
+            stray_check(w, r, mask);
         if (mask)
             run_partial(w, r, mask);
     }
@@ -347,6 +358,10 @@ static bool run_apart(struct warp *w, uint32_t end) {
             return false;
         b->steps += r->weight;
         const uint32_t mask = guarded(w, r);
+        if (mask && p->effect[w->pc])
+            stray_note(w, mask);
+        if (mask && w->strayed && r->gather)
+            stray_check(w, r, mask);
         if (mask)
             run_partial(w, r, mask);
     }
@@ -491,6 +506,7 @@ void warp_run(struct warp *w) {
             if (!run_apart(w, end) || w->pc < end)
                 continue;
         } else {
+            stray_together(w, w->mask);
             run_straight(w, p->records + w->pc, p->records + end);
             b->steps += p->weight[end] - p->weight[w->pc];
             w->pc = end;
@@ -536,6 +552,8 @@ void warp_run(struct warp *w) {
             break;
         default: {
             const uint32_t mask = guarded(w, r);
+            if (mask && w->strayed)
+                stray_check(w, r, mask);
             ++w->pc;
             if (mask)
                 barrier_arrive(w, r, mask);

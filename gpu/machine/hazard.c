@@ -246,12 +246,12 @@ void hazard_arrive(struct warp *w, bool waited) {
         memcpy(append(w, waited ? ENTRY_RELEASE : ENTRY_CLOCK, NULL, 0)->at, w->clock, sizeof w->clock);
 }
 
-void hazard_fence(struct warp *w) {
+void hazard_fence(struct warp *w, bool cta) {
     struct machine *m = w->block->machine;
     if (w->block->hazards->busy)
         append(w, ENTRY_FENCE, NULL, 0);
     if (m->exact)
-        race_fence(m->global, w->number, ++m->global_places);
+        race_fence(m->global, w->number, ++m->global_places, cta);
 }
 
 void hazard_strong(struct warp *w, const struct record *r) {

@@ -68,7 +68,7 @@ void hazard_copies(struct warp *w, const struct record *r, uint32_t mask, const 
                    bool issued);
 void hazard_sync(struct warp *w, uint32_t members);
 void hazard_arrive(struct warp *w, bool waited);
-void hazard_fence(struct warp *w);
+void hazard_fence(struct warp *w, bool cta);
 void hazard_strong(struct warp *w, const struct record *r);
 
 /* hazard_shared.c: judges the log. True: some byte is contested, or might be (h->contested). */

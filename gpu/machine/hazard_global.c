@@ -8,18 +8,20 @@
  * block after the other, and their accesses go to the exact judge (race.h). The machine is deterministic, so the
  * accesses are the same.
  *
- * Two weak stores of an output are coverage's to judge (cell_history), not ours; ours are a store and a load, weak and
- * strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module, which
- * have no coverage. */
+ * Two weak stores of an output are coverage's to name (cell_history), not ours; we only tell it which cells had all
+ * their stores ordered by fences and strong accesses, as those of a lock's holders are. Ours are a store and a load,
+ * weak and strong accesses mixed, ld.global.nc of bytes that the launch stores, and stores to variables of the module,
+ * which have no coverage. */
 #include "../../ref/checked.h"
 #include "hazard.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16 };
+enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16, SEEN_CTA = 32 };
 /* Atomics that only add up, as access.reduced says, are in traffic.reduced instead. */
 enum { SEEN_LOADS = SEEN_LOAD | SEEN_NC | SEEN_STRONG_LOAD, SEEN_STORES = SEEN_STORE | SEEN_STRONG_STORE };
 #define MANY_THREADS UINT16_MAX
+enum { SUSPECT = 1, UNORDERED = 2 }; /* region.suspects; the latter: two accesses that nothing orders were found */
 
 static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned seen, unsigned reduced) {
     if (!t->low) {
@@ -36,11 +38,12 @@ static void note(struct traffic *t, uint32_t block, uint16_t thread, unsigned se
 }
 
 static unsigned seen_of(const struct access *x, bool store) {
+    const unsigned cta = x->strong && x->order & ACCESS_CTA ? SEEN_CTA : 0;
     if (x->reduced)
-        return 0;
+        return cta;
     if (!x->strong)
         return store ? SEEN_STORE : x->nc ? SEEN_NC : SEEN_LOAD;
-    return (x->order & ACCESS_LOAD ? SEEN_STRONG_LOAD : 0) | (x->order & ACCESS_STORE ? SEEN_STRONG_STORE : 0);
+    return cta | (x->order & ACCESS_LOAD ? SEEN_STRONG_LOAD : 0) | (x->order & ACCESS_STORE ? SEEN_STRONG_STORE : 0);
 }
 
 static void block_place(const struct machine *m, uint64_t block, uint32_t id[3]) {
@@ -52,7 +55,7 @@ static void block_place(const struct machine *m, uint64_t block, uint32_t id[3])
 
 static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t size,
                   const uint8_t *value) {
-    static const enum event_kind kinds[RACE_KINDS] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
+    static const enum event_kind kinds[] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
     struct block *b = w->block;
     struct machine *m = b->machine;
     const struct access *x = &m->program->accesses[r->c];
@@ -64,14 +67,15 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                             .width = (uint8_t)size};
     const bool store = value || (x->strong && x->order & ACCESS_STORE);
     me.flags = (uint8_t)((store ? RACE_STORE : 0) | (value ? RACE_VALUED : 0) | (x->strong ? RACE_STRONG : 0) |
-                         (x->nc ? RACE_NC : 0) | (x->strong && x->order & ACCESS_LOAD ? RACE_READS : 0));
+                         (x->nc ? RACE_NC : 0) | (x->strong && x->order & ACCESS_LOAD ? RACE_READS : 0) |
+                         (x->strong && x->order & ACCESS_CTA ? RACE_CTA : 0));
     const bool quiet = g->coverage && !(m->launch->options.unwatched & WATCH_STORES);
     struct race_found found[RACE_KINDS] = {{0}};
     size_t where[RACE_KINDS] = {0};
     for (size_t word = offset / 4; word <= (offset + size - 1) / 4; ++word) {
         unsigned bytes = 0;
         uint8_t part[4] = {0};
-        bool before[RACE_KINDS];
+        struct race_found here[RACE_KINDS] = {{0}};
         if (!g->suspects[word])
             continue;
         for (unsigned i = 0; i < 4; ++i)
@@ -81,13 +85,16 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
             }
         uint32_t v;
         memcpy(&v, part, sizeof v);
+        race_touch(m->global, &g->heads[word], &me, lane, bytes, v, quiet, here);
+        if (here[RACE_TRUE].found || here[RACE_STORES].found)
+            g->suspects[word] = UNORDERED;
         for (int k = 0; k < RACE_KINDS; ++k)
-            before[k] = found[k].found;
-        race_touch(m->global, &g->heads[word], &me, lane, bytes, v, quiet, found);
-        for (int k = 0; k < RACE_KINDS; ++k)
-            where[k] = found[k].found && !before[k] ? 4 * word + found[k].byte : where[k];
+            if (here[k].found && !found[k].found) {
+                found[k] = here[k];
+                where[k] = 4 * word + here[k].byte;
+            }
     }
-    for (int k = 0; k < RACE_KINDS; ++k) {
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
         const struct race_found *f = &found[k];
         if (!f->found)
             continue;
@@ -161,12 +168,24 @@ bool hazard_blocks_met(const struct machine *m) {
     return false;
 }
 
-static bool is_suspect(const struct region *g, size_t k) {
+/* Coverage would name a cell here, and the launch has what may order its stores. */
+static bool may_be_locked(const struct machine *m, const struct region *g, size_t k) {
+    bool differ = false;
+    for (size_t i = 4 * k; g->coverage && i < 4 * k + 4 && i < g->bytes; ++i)
+        differ |= g->coverage->stores[i] >> 7;
+    return differ && atomic_load(&m->open) & OPEN_STRONG;
+}
+
+static bool is_suspect(const struct machine *m, const struct region *g, size_t k) {
     const struct traffic t = whole_traffic(g, k);
+    if (may_be_locked(m, g, k))
+        return true;
     if (t.seen & SEEN_NC && (t.seen & SEEN_STORES || t.reduced))
         return true;
     if (t.low == t.high && t.thread != MANY_THREADS)
         return false;
+    if (t.low != t.high && t.seen & SEEN_CTA) /* strong only within a block */
+        return true;
     return (t.seen & SEEN_LOAD && (t.seen & SEEN_STORES || t.reduced)) ||
            (t.seen & SEEN_STORE && (t.seen & (SEEN_STRONG_LOAD | SEEN_STRONG_STORE) || t.reduced || !g->coverage));
 }
@@ -176,7 +195,7 @@ bool hazard_suspects(struct machine *m, struct error *e) {
     for (size_t i = 0; i < m->region_count; ++i) {
         struct region *g = &m->regions[i];
         for (size_t k = 0; atomic_load(&g->met) && k <= g->bytes / 4; ++k) {
-            if (!is_suspect(g, k))
+            if (!is_suspect(m, g, k))
                 continue;
             any = true;
             if (!g->suspects) {
@@ -185,7 +204,7 @@ bool hazard_suspects(struct machine *m, struct error *e) {
             }
             if (!g->suspects || !g->heads)
                 return fail(e, "no memory to watch %zu bytes for races", g->bytes);
-            g->suspects[k] = 1;
+            g->suspects[k] = SUSPECT;
         }
     }
     return any;
@@ -202,7 +221,22 @@ void hazard_exact_open(struct machine *m) {
     }
 }
 
+/* Cells whose stores differ, and all of whose words were judged and found in order. */
+static void settle_cells(struct region *g) {
+    for (size_t i = 0; i < g->bytes; i += g->cell_bytes) {
+        bool ordered = true, differ = false;
+        for (size_t k = i; k < i + g->cell_bytes && k < g->bytes; ++k) {
+            ordered &= g->suspects[k / 4] == SUSPECT || !(g->coverage->stores[k] >> 7);
+            differ |= g->coverage->stores[k] >> 7;
+        }
+        g->coverage->cells[i / g->cell_bytes].settled = ordered && differ;
+    }
+}
+
 void hazard_exact_close(struct machine *m) {
+    for (size_t i = 0; i < m->region_count && !m->global->full; ++i)
+        if (m->regions[i].suspects && m->regions[i].coverage)
+            settle_cells(&m->regions[i]);
     if (m->global->full)
         leave_open(m, OPEN_BUDGET);
     if (m->global->settled)
@@ -220,5 +254,5 @@ void hazard_global_start(struct block *b) {
 void hazard_global_end(struct block *b) {
     struct races *x = b->machine->global;
     if (x->block_released)
-        x->block_released[b->number] = x->released;
+        x->block_released[b->number] = x->scopes[RACE_GRID].released;
 }

@@ -9,7 +9,7 @@ static bool cells_open(const struct machine *m, const struct trace *t) {
         const struct buffer_coverage *c = &t->coverage[i];
         for (size_t k = 0; c->stores && k < b->bytes; ++k) {
             const struct cell_history *h = &c->cells[k / b->cell_bytes];
-            if (c->stores[k] >> 7 && (h->raced || h->first.block != h->last.block))
+            if (c->stores[k] >> 7 && !h->settled && (h->raced || h->first.block != h->last.block))
                 return true;
         }
     }
@@ -26,6 +26,7 @@ static unsigned reasons(const struct machine *m, const struct trace *t) {
             break;
         case EVENT_DIVERGENT_BARRIER:
         case EVENT_DIVERGENT_ALIGNED:
+        case EVENT_BARRIER_OPERAND:
         case EVENT_DEADLOCK:
         case EVENT_STEP_BUDGET:
         case EVENT_TRAP:

@@ -220,7 +220,7 @@ void hazard_replay(struct block *b, bool all) {
             memcpy(o->clock, e->at, sizeof o->clock);
             break;
         case ENTRY_FENCE:
-            race_fence(&h->exact, e->warp, e->index);
+            race_fence(&h->exact, e->warp, e->index, true);
             break;
         case ENTRY_STRONG:
             race_strong(&h->exact, e->warp, e->index, e->mask);

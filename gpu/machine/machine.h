@@ -96,7 +96,13 @@ struct constant {
 };
 
 /* What an access orders besides itself. An atomic is a load and a store. */
-enum access_order { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ACQUIRE = 4, ACCESS_RELEASE = 8 };
+enum access_order {
+    ACCESS_LOAD = 1,
+    ACCESS_STORE = 2,
+    ACCESS_ACQUIRE = 4,
+    ACCESS_RELEASE = 8,
+    ACCESS_CTA = 16, /* scope .cta, or .cluster, which is a block here: it orders nothing between blocks */
+};
 
 struct access {           /* one load, store, ldmatrix, atomic or copy of the program */
     enum ptx_space space; /* PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM; generic: PTX_REG */
@@ -155,6 +161,7 @@ struct program {
     bool *undefined_wide;
     size_t undefined_count;
     size_t file_bytes, pred_count;
+    bool *effect;       /* (record_count) the first record of an instruction that others may see: stray.c */
     const char **names; /* of registers that are watched: undefined.h */
     bool follows_shuffles;
     size_t name_count;
@@ -330,6 +337,14 @@ struct warp {
     uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                              * entry counts its own arrivals */
     uint32_t absent[LANES]; /* 1 + the site of a shuffle that gave the lane an undefined value, or 0; when followed */
+    uint32_t last_effect[LANES]; /* 1 + the record of the last store of a lane while it is apart from others, or 0 */
+    bool astray;                 /* some live lane has such a store */
+    uint32_t strayed;            /* lanes that exited with such a store */
+};
+
+struct reach { /* 1 + two records of the entry, and whether the one is reached from the other; 0: none */
+    uint32_t from, to;
+    bool yes;
 };
 
 struct barrier {
@@ -355,6 +370,7 @@ struct block { /* one block in execution; reused by its CPU thread */
     uint64_t steps, macs;
     struct random_stream draws; /* SCHEDULE_RANDOM: the choices of this block */
     uint64_t event_order;
+    struct reach reached[64]; /* what stray.c has looked up */
     struct event_table events;
     struct barrier barriers[16];
     struct site_count *counts;       /* (sites) with options.census, else NULL */
@@ -458,6 +474,14 @@ struct part { /* lanes of a .sync operation that do it at one place */
 };
 /* One .sync operation done at several places at once. */
 void run_together(struct warp *w, const struct part *parts, unsigned count);
+/* stray.c: lanes that miss a barrier or a .sync operation and exit. Marks program.effect; notes that lanes of the
+ * running group have an effect at w->pc while others are elsewhere; lanes that are together again; lanes that exit;
+ * looks at a record that needs certain lanes, when w->strayed. */
+void stray_mark(struct program *p);
+void stray_note(struct warp *w, uint32_t mask);
+void stray_together(struct warp *w, uint32_t mask);
+void stray_exit(struct warp *w, uint32_t lanes);
+void stray_check(struct warp *w, const struct record *r, uint32_t mask);
 /* execute.c: the member mask that a .sync operation names, as its first lane gives it; all lanes for .aligned ones. */
 uint32_t named_members(const struct warp *w, const struct record *r, uint32_t mask);
 /* Those of the lanes that name the same members as the first of them. */

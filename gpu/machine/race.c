@@ -21,9 +21,7 @@ void race_reset(struct races *x) {
 
 void race_block(struct races *x) {
     x->steps = 0;
-    x->released = x->acquired = 0;
-    memset(x->fenced, 0, sizeof x->fenced);
-    memset(x->strongly_read, 0, sizeof x->strongly_read);
+    memset(x->scopes, 0, sizeof x->scopes);
 }
 
 static uint32_t later(uint32_t a, uint32_t b) {
@@ -31,20 +29,25 @@ static uint32_t later(uint32_t a, uint32_t b) {
 }
 
 void race_strong(struct races *x, unsigned warp, uint32_t index, unsigned flags) {
-    if (flags & ACCESS_RELEASE)
-        x->fenced[warp] = index;
-    if (flags & ACCESS_STORE)
-        x->released = later(x->released, x->fenced[warp]);
-    if (flags & ACCESS_LOAD) {
-        x->strongly_read[warp] = index;
-        if (flags & ACCESS_ACQUIRE)
-            x->acquired = later(x->acquired, index);
+    for (int k = 0; k < (flags & ACCESS_CTA ? RACE_GRID : 2); ++k) {
+        struct race_scope *s = &x->scopes[k];
+        if (flags & ACCESS_RELEASE)
+            s->fenced[warp] = index;
+        if (flags & ACCESS_STORE)
+            s->released = later(s->released, s->fenced[warp]);
+        if (flags & ACCESS_LOAD) {
+            s->strongly_read[warp] = index;
+            if (flags & ACCESS_ACQUIRE)
+                s->acquired = later(s->acquired, index);
+        }
     }
 }
 
-void race_fence(struct races *x, unsigned warp, uint32_t index) {
-    x->fenced[warp] = index;
-    x->acquired = later(x->acquired, x->strongly_read[warp]);
+void race_fence(struct races *x, unsigned warp, uint32_t index, bool cta) {
+    for (int k = 0; k < (cta ? RACE_GRID : 2); ++k) {
+        x->scopes[k].fenced[warp] = index;
+        x->scopes[k].acquired = later(x->scopes[k].acquired, x->scopes[k].strongly_read[warp]);
+    }
 }
 
 /* 0: over budget. */
@@ -72,10 +75,10 @@ static uint32_t value_mask(unsigned bytes) {
 
 /* Fences and strong accesses may order what n did before what happens now. */
 static bool may_be_settled(const struct races *x, const struct race_node *n, const struct race_actor *me) {
-    const uint32_t released = n->block == me->block ? x->released
-                              : x->block_released   ? x->block_released[n->block]
-                                                    : x->all_released;
-    return released > n->index && x->acquired > n->index;
+    const bool own = n->block == me->block;
+    const struct race_scope *s = &x->scopes[own ? RACE_BLOCK : RACE_GRID];
+    const uint32_t released = own ? s->released : x->block_released ? x->block_released[n->block] : x->all_released;
+    return released > n->index && s->acquired > n->index;
 }
 
 /* Lanes of n that nothing orders before what `lane` does now. */
@@ -90,13 +93,14 @@ static uint32_t open_lanes(const struct race_node *n, const struct race_actor *m
 /* n is a strong store, and a strong load of all these bytes came after it and is ordered before what happens now. */
 static bool is_seen(struct races *x, uint32_t head, const struct race_node *n, const struct race_actor *me,
                     unsigned lane, unsigned common) {
-    if ((n->flags & (RACE_STORE | RACE_STRONG)) != (RACE_STORE | RACE_STRONG))
+    const unsigned narrow = n->block != me->block ? RACE_CTA : 0;
+    if ((n->flags & (RACE_STORE | RACE_STRONG | narrow)) != (RACE_STORE | RACE_STRONG))
         return false;
     for (uint32_t i = head; i; i = x->nodes[i].next) {
         const struct race_node *k = &x->nodes[i];
         ++x->steps;
-        if (k->flags & RACE_READS && k->block == me->block && k->index > n->index && !(common & ~k->bytes) &&
-            open_lanes(k, me, lane) != k->lanes)
+        if (k->flags & RACE_READS && !(k->flags & narrow) && k->block == me->block && k->index > n->index &&
+            !(common & ~k->bytes) && open_lanes(k, me, lane) != k->lanes)
             return true;
     }
     return false;
@@ -120,13 +124,24 @@ static void judge_pair(struct races *x, uint32_t head, const struct race_node *n
                        unsigned lane, unsigned common, uint32_t value, bool quiet,
                        struct race_found found[RACE_KINDS]) {
     const unsigned both = n->flags & me->flags, any = n->flags | me->flags;
-    if (!(any & RACE_STORE) || both & RACE_STRONG || (quiet && both & RACE_STORE && !(any & RACE_STRONG)))
+    const bool strong = both & RACE_STRONG && !(any & RACE_CTA && n->block != me->block);
+    const bool stores = both & RACE_STORE && !((both ^ any) & RACE_STRONG);
+    const bool counted = quiet && stores && both & RACE_VALUED;
+    if (!(any & RACE_STORE) || (strong && !counted) || (quiet && stores && !counted && !(any & RACE_STRONG)))
         return;
     const uint32_t lanes = open_lanes(n, me, lane);
     if (!lanes)
         return;
-    const bool benign = both & RACE_STORE && both & RACE_VALUED && !(any & (RACE_STRONG | RACE_MIXED)) &&
-                        !((n->value ^ value) & value_mask(common));
+    const bool same =
+        both & RACE_STORE && both & RACE_VALUED && !(any & RACE_MIXED) && !((n->value ^ value) & value_mask(common));
+    if (counted) {
+        if (!same && may_be_settled(x, n, me))
+            x->settled = true;
+        else if (!same)
+            note(&found[RACE_STORES], n, lanes, common);
+        return;
+    }
+    const bool benign = same && !(any & RACE_STRONG);
     if (!benign && !(any & RACE_NC) && (may_be_settled(x, n, me) || is_seen(x, head, n, me, lane, common))) {
         x->settled = true;
         return;

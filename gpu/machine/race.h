@@ -26,6 +26,7 @@ enum race_flag {
     RACE_NC = 16,     /* ld.global.nc: the byte must not be stored at all (PTX ISA 9.7.9.9) */
     RACE_VALUED = 32, /* a store whose value is known */
     RACE_READS = 64,  /* a strong access that loads */
+    RACE_CTA = 128,   /* a strong access of scope .cta: between blocks it is as a weak one */
 };
 
 struct race_node {  /* lanes of one warp that did one thing to one word */
@@ -47,14 +48,18 @@ struct races {
     uint64_t steps;           /* nodes looked at in this block */
     bool full;                /* over budget: nothing more is judged until race_reset */
     bool settled;             /* a race was not counted as one: fences and strong accesses may order it */
-    uint32_t *block_released; /* (blocks) `released` of the blocks that have ended; NULL: all_released for each */
+    uint32_t *block_released; /* (blocks) `released` for other blocks, of the blocks that have ended; NULL: all_released
+                                 for each */
     uint32_t all_released;
     /* A fence and then a strong store (or .release), the fence at place `released`; a strong load and then a fence (or
      * .acquire), the load at `acquired`: the latest of this block. 0: none. An access before the one and another one
      * after the other may be ordered by them; then that is not called a race, but the launch is not proved either. */
-    uint32_t released, acquired;
-    uint32_t fenced[LANES], strongly_read[LANES]; /* places of each warp's last */
+    struct race_scope {
+        uint32_t released, acquired;
+        uint32_t fenced[LANES], strongly_read[LANES]; /* places of each warp's last */
+    } scopes[2];                                      /* for accesses of one block, and of several */
 };
+enum { RACE_BLOCK, RACE_GRID };
 enum { RACE_NODES = 1 << 20 };         /* at most: 36 MiB */
 #define RACE_STEPS ((uint64_t)1 << 28) /* at most, in a block: about a second */
 
@@ -64,7 +69,13 @@ struct race_actor { /* who does it now */
     uint8_t warp, flags, width;
 };
 
-enum race_kind { RACE_TRUE, RACE_BENIGN, RACE_TOUCHED, RACE_KINDS }; /* the last: of bytes of a copy in flight */
+enum race_kind {
+    RACE_TRUE,
+    RACE_BENIGN,
+    RACE_TOUCHED, /* of bytes of a copy in flight */
+    RACE_STORES,  /* quiet: two stores of different values, which coverage has counted, and nothing orders them */
+    RACE_KINDS
+};
 struct race_found {
     bool found;
     uint8_t byte; /* of the word */
@@ -73,9 +84,9 @@ struct race_found {
     uint8_t width;
 };
 
-/* What a strong access does for others (enum access_order), and a fence, of a warp at a place. */
+/* What a strong access does for others (enum access_order), and a fence (cta: for its block), of a warp at a place. */
 void race_strong(struct races *x, unsigned warp, uint32_t index, unsigned flags);
-void race_fence(struct races *x, unsigned warp, uint32_t index);
+void race_fence(struct races *x, unsigned warp, uint32_t index, bool cta);
 
 void race_open(struct races *x);
 void race_close(struct races *x);
@@ -83,7 +94,7 @@ void race_close(struct races *x);
 void race_reset(struct races *x);
 void race_block(struct races *x);
 /* Lane `lane` of `me` touches `bytes` of the word whose nodes *head leads to. found: (RACE_KINDS) filled where they are
- * not found yet. quiet: pairs of weak stores are somebody else's to judge. */
+ * not found yet. quiet: pairs of stores that are alike in strength are coverage's to name, as RACE_STORES. */
 void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
                 uint32_t value, bool quiet, struct race_found found[RACE_KINDS]);
 /* A copy in flight over `bytes` of the word, and the end of it: from now on it is a store of that lane like any other.

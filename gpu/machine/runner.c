@@ -464,6 +464,12 @@ static void finish_coverage(struct trace *t, const struct machine *m) {
     }
 }
 
+/* How many blocks a launch may have: their beginnings alone are within its budget, or the usual one if that is more. */
+static uint64_t blocks_in(uint64_t budget) {
+    const uint64_t b = (budget > LAUNCH_STEP_BUDGET ? budget : LAUNCH_STEP_BUDGET) / LAUNCH_BLOCK_STEPS;
+    return b < most_blocks / LAUNCH_TOTAL_BLOCKS ? b * LAUNCH_TOTAL_BLOCKS : most_blocks;
+}
+
 /* *again: the launch is to be run once more, and followed; its buffers are as they were. */
 static bool run_program(const struct launch *l, bool follow, struct trace *t, bool *again, struct error *e) {
     *t = (struct trace){0};
@@ -486,7 +492,8 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
     m->warps = (m->threads + LANES - 1) / LANES;
     m->budget = l->step_budget ? l->step_budget : LAUNCH_STEP_BUDGET;
     m->blocks = (uint64_t)l->grid[0] * l->grid[1];
-    const bool few = !__builtin_mul_overflow(m->blocks, (uint64_t)l->grid[2], &m->blocks) && m->blocks <= most_blocks;
+    const uint64_t most = blocks_in(m->budget);
+    const bool few = !__builtin_mul_overflow(m->blocks, (uint64_t)l->grid[2], &m->blocks) && m->blocks <= most;
     t->buffer_count = l->buffer_count;
     t->coverage = must_calloc(l->buffer_count, sizeof *t->coverage);
     uint64_t threads = l->threads > 0 ? (uint64_t)l->threads : (uint64_t)omp_get_max_threads();
@@ -500,8 +507,9 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
     for (size_t i = 0; i < p->access_count; ++i)
         m->strong |= p->accesses[i].strong && p->accesses[i].space != PTX_SHARED;
     open_ranges(m);
-    bool ok = few || fail(e, "a grid of %u x %u x %u blocks is more than the machine runs (%llu)", l->grid[0],
-                          l->grid[1], l->grid[2], (unsigned long long)most_blocks);
+    bool ok = few || fail(e, "a grid of %u x %u x %u blocks is more than the machine runs (%llu)%s", l->grid[0],
+                          l->grid[1], l->grid[2], (unsigned long long)most,
+                          most < most_blocks ? "; a larger one needs `steps` in its launch file" : "");
     ok = ok && open_regions(m, t, e) && run_launch(m, (int)threads, t, e);
     if (ok) {
         t->has_coverage = watches(m, WATCH_STORES);

@@ -127,6 +127,18 @@ static bool may_be_early(const struct barrier *bar, const struct warp *w) {
     return false;
 }
 
+/* PTX ISA 9.7.13.1: barriers are numbered 0 to 15, a thread count is a multiple of the warp's size and not 0, and the
+ * lanes of a warp name the same ones: for an aligned barrier that is a rule, and others are not run apart here. */
+static bool is_operand_right(const struct warp *w, const struct record *r, uint32_t mask, unsigned lane) {
+    const uint32_t *id = reg32(w, r->a), *count = r->b ? reg32(w, r->b) : NULL;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        if (id[i] != id[lane] || (count && count[i] != count[lane]))
+            return false;
+    }
+    return id[lane] < 16 && (!count || (count[lane] && count[lane] % LANES == 0 && count[lane] <= 1024));
+}
+
 /* A warp counts as a whole, also when only some of its lanes come: for an aligned barrier that is an event.
  * imm: BARRIER_...; bar.arrive does not wait. a = barrier, b = threads or 0; .red: c = predicate (| GUARD_NEGATED), dst
  * = result. */
@@ -134,6 +146,10 @@ void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     const unsigned lane = (unsigned)__builtin_ctz(mask);
     const unsigned id = reg32(w, r->a)[lane] & 15;
     struct barrier *bar = &w->block->barriers[id];
+    if (!is_operand_right(w, r, mask, lane)) {
+        const struct event v = {.kind = EVENT_BARRIER_OPERAND, .buffer = -1, .plane = -1, .other_plane = -1};
+        event_at(w, r, lane, v);
+    }
     if (mask != w->live && r->imm & BARRIER_ALIGNED) {
         const struct event v = {.kind = EVENT_DIVERGENT_BARRIER, .buffer = -1, .plane = -1, .other_plane = -1};
         event_at(w, r, lane, v);

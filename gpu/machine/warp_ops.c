@@ -300,9 +300,10 @@ void op_macs(struct warp *w, const struct record *r, uint32_t mask) {
 }
 
 /* membar and fence: one interleaving is run, but the watch of races asks what they may order. */
+/* imm: it is of scope .cta. */
 void op_fence(struct warp *w, const struct record *r, uint32_t mask) {
-    (void)r, (void)mask;
-    watch_fence(w);
+    (void)mask;
+    watch_fence(w, r->imm);
 }
 
 /* Prefetches. */

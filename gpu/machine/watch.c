@@ -71,9 +71,9 @@ void watch_release(struct warp *w) {
         hazard_arrive(w, true);
 }
 
-void watch_fence(struct warp *w) {
+void watch_fence(struct warp *w, bool cta) {
     if (w->block->hazards)
-        hazard_fence(w);
+        hazard_fence(w, cta);
 }
 
 void watch_strong(struct warp *w, const struct record *r) {

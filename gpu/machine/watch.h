@@ -36,7 +36,7 @@ void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const u
 void watch_sync(struct warp *w, uint32_t members);
 void watch_arrive(struct warp *w);
 void watch_release(struct warp *w);
-void watch_fence(struct warp *w);
+void watch_fence(struct warp *w, bool cta);
 void watch_strong(struct warp *w, const struct record *r);
 
 /* cp.async: copies of these lanes to shared addresses at[lane], `bytes` each, are issued by record r; the wait that

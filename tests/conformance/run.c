@@ -14,6 +14,7 @@ static const char *const event_names[EVENT_KINDS] = {
     [EVENT_PLANE] = "plane",
     [EVENT_DIVERGENT_BARRIER] = "divergent barrier",
     [EVENT_DIVERGENT_ALIGNED] = "divergent .aligned",
+    [EVENT_BARRIER_OPERAND] = "barrier operand",
     [EVENT_DEADLOCK] = "deadlock",
     [EVENT_STEP_BUDGET] = "step budget",
     [EVENT_TRAP] = "trap",
