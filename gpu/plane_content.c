@@ -255,6 +255,16 @@ static bool walk_to(struct walk *w, const struct content *c, size_t plane, const
     return renew_all(w, 0, &e);
 }
 
+bool plane_element_at(const struct content *c, size_t plane, const uint32_t block[3], uint64_t stage,
+                      struct plane_byte byte, int64_t *row, int64_t *k) {
+    struct walk w;
+    if (!walk_to(&w, c, plane, block, stage, byte) || !w.content->values[byte.value].row)
+        return false;
+    *row = w.row[byte.value].value;
+    *k = w.k[byte.value].value;
+    return true;
+}
+
 char *plane_element_text(const struct content *c, size_t plane, const uint32_t block[3], uint64_t stage,
                          struct plane_byte byte) {
     struct walk w;

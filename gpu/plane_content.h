@@ -42,6 +42,9 @@ bool plane_image_make(const struct content *c, size_t plane, const uint32_t bloc
                       struct plane_image *image, struct error *e);
 void plane_image_free(struct plane_image *image);
 
+/* The row (token) and k of the element of an operand that a byte belongs to; false: it is padding, or of a buffer. */
+bool plane_element_at(const struct content *c, size_t plane, const uint32_t block[3], uint64_t stage,
+                      struct plane_byte byte, int64_t *row, int64_t *k);
 /* "activation.q of token 5, k 33" of a byte that is some element's, and "t 5, kd 1, b 1", its indices; the caller frees
  * them. */
 char *plane_element_text(const struct content *c, size_t plane, const uint32_t block[3], uint64_t stage,

@@ -5,14 +5,13 @@
  * and m8n8k16 with 8-bit elements):   A: row g + 8 (r % 2), k = 4 t + b + 16 (r / 2)    B: column g, k = 4 t + b + 16 r
  * So the four lanes of a group hold 16 neighbouring elements of one row in each register: a quad. */
 #include "../ref/checked.h"
-#include "pattern.h"
+#include "quad_rule.h"
 #include "stages.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUAD = 16, SAMPLES = 128, OF_A_ROW = 2 };
+enum { SAMPLES = 128, OF_A_ROW = 2 };
 
 struct fault { /* of one operand of one instruction */
     char operand;
@@ -23,10 +22,10 @@ struct fault { /* of one operand of one instruction */
     uint32_t warp, lane, index, byte;
     int64_t row, k;
     uint8_t want, got;
-    char *what, *holds;                                     /* owned; of the first; holds: NULL when it is not known */
-    size_t row_from[SAMPLES], row_to[SAMPLES];              /* of quads: the row wanted, and the row it holds */
-    size_t k_from[SAMPLES], k_to[SAMPLES], samples, looked; /* likewise; looked: quads that were searched for */
-    uint64_t warps;                                         /* bits of warps 0 .. 63 that were given wrong ones */
+    char *what;                 /* of the first; owned */
+    struct quad quads[SAMPLES]; /* wrong ones, of one block */
+    size_t quad_count;
+    uint64_t warps; /* bits of warps 0 .. 63 that were given wrong ones */
     bool reported;
 };
 
@@ -34,10 +33,7 @@ struct fragments {
     struct fault *faults;
     size_t count;
     uint64_t compared, wrong;
-    uint64_t scanned; /* bytes, in the search for what a register holds */
 };
-
-enum { MOST_SCANNED = 1 << 28 };
 
 void fragments_open(struct stages *s) {
     s->fragments = must_calloc(1, sizeof *s->fragments);
@@ -46,7 +42,6 @@ void fragments_open(struct stages *s) {
 void fragments_close(struct stages *s) {
     for (size_t i = 0; s->fragments != NULL && i < s->fragments->count; ++i) {
         free(s->fragments->faults[i].what);
-        free(s->fragments->faults[i].holds);
     }
     if (s->fragments != NULL) {
         free(s->fragments->faults);
@@ -54,66 +49,33 @@ void fragments_close(struct stages *s) {
     free(s->fragments);
 }
 
-/* ---- what a quad holds ---- */
-
-/* The row and depth of an operand at which these 16 codes stand: at the depth wanted, in the row wanted, or anywhere.
- * False: nowhere, or more than can be looked through. */
-static bool find_quad(struct fragments *f, const struct element_table *t, const uint8_t got[QUAD], int64_t want_row,
-                      int64_t want_k, size_t *row, size_t *k) {
-    const size_t last = t->depth < QUAD ? 0 : t->depth - QUAD;
-    if (t->depth < QUAD) {
-        return false;
-    }
-    for (int turn = 0; turn < 3; ++turn) {
-        const bool row_free = turn != 1, k_free = turn != 0;
-        const size_t r0 = row_free ? 0 : (size_t)want_row, r1 = row_free ? t->rows : r0 + 1;
-        const size_t k0 = k_free ? 0 : (size_t)want_k, k1 = k_free ? last + 1 : k0 + 1;
-        if ((!row_free && (want_row < 0 || r0 >= t->rows)) || (!k_free && (want_k < 0 || k0 > last))) {
-            continue;
-        }
-        f->scanned += (uint64_t)(r1 - r0) * (k1 - k0);
-        if (f->scanned > MOST_SCANNED) {
-            return false;
-        }
-        for (*row = r0; *row < r1; ++*row) {
-            for (*k = k0; *k < k1; ++*k) {
-                if (memcmp(t->q + *row * t->depth + *k, got, QUAD) == 0) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
-}
+/* ---- samples of what is wrong ---- */
 
 static bool varied(const uint8_t got[QUAD]) {
-    for (int i = 1; i < QUAD; ++i) {
-        if (got[i] != got[0]) {
-            return true;
-        }
+    int i = 1;
+    while (i < QUAD && got[i] == got[0]) {
+        ++i;
     }
-    return false;
+    return i < QUAD;
 }
 
-static void look(struct stages *s, struct fault *x, const struct spec_value *v, const uint8_t got[QUAD], int64_t row,
-                 int64_t k) {
+/* Keeps a wrong quad whose element exists, of the first wrong block: a rule is one of a tile. */
+static void sample(struct stages *s, struct fault *x, const struct spec_value *v, const struct quad *q, int64_t row,
+                   int64_t k) {
     const struct element_table *t = element_codes(&s->content.elements, v);
-    size_t held_row, held_k, of_row = 0;
-    for (size_t i = 0; i < x->samples; ++i) {
-        of_row += x->row_from[i] == (size_t)row;
-    }
-    const bool exists = t != NULL && row >= 0 && (size_t)row < t->rows;
-    if (!exists || x->looked == SAMPLES || of_row == OF_A_ROW || k < 0 || !varied(got)) {
+    if (t == NULL || row < 0 || k < 0 || (uint64_t)row >= t->rows || (uint64_t)k >= t->depth || !varied(q->got) ||
+        x->quad_count == SAMPLES || q->block != x->place.block_number) {
         return;
     }
-    ++x->looked;
-    if (!find_quad(s->fragments, t, got, row, k, &held_row, &held_k)) {
-        return;
+    size_t of_row = 0;
+    for (size_t i = 0; i < x->quad_count; ++i) {
+        of_row += x->quads[i].row == (size_t)row;
     }
-    x->row_from[x->samples] = (size_t)row;
-    x->row_to[x->samples] = held_row;
-    x->k_from[x->samples] = (size_t)k;
-    x->k_to[x->samples++] = held_k;
+    if (of_row < OF_A_ROW) {
+        x->quads[x->quad_count] = *q;
+        x->quads[x->quad_count].row = (size_t)row;
+        x->quads[x->quad_count++].k = (size_t)k;
+    }
 }
 
 /* ---- comparing ---- */
@@ -161,18 +123,18 @@ static void note(struct stages *s, const struct probe_mma *at, const struct give
 /* One quad: register r of lanes 4 g .. 4 g + 3. */
 static void compare_quad(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned g) {
     const unsigned line = g + 8 * (r % o->rows), k0 = 16 * (r / o->rows);
-    uint8_t got[QUAD];
+    struct quad q = {.block = at->place.block_number, .known = at->live >> (4 * g) & 15};
     bool wrong = false;
     for (unsigned t = 0; t < 4; ++t) {
         const unsigned lane = 4 * g + t;
-        memcpy(got + 4 * t, &o->registers[r][lane], 4);
+        memcpy(q.got + 4 * t, &o->registers[r][lane], 4);
         if (!(at->live >> lane & 1)) {
             continue;
         }
         ++s->fragments->compared;
         for (unsigned b = 0; b < 4; ++b) {
             const unsigned k = k0 + 4 * t + b;
-            if (o->want->exists[line][k] && got[4 * t + b] != o->want->want[line][k]) {
+            if (o->want->exists[line][k] && q.got[4 * t + b] != o->want->want[line][k]) {
                 note(s, at, o, r, lane, b, line, k);
                 wrong = true;
                 break;
@@ -182,10 +144,7 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
     if (!wrong) {
         return;
     }
-    struct fault *x = fault_of(s->fragments, o->name, at->instruction);
-    if (x->place.block_number == at->place.block_number) { /* a rule is one of a tile */
-        look(s, x, o->value, got, o->want->row[line], o->want->k[k0]);
-    }
+    sample(s, fault_of(s->fragments, o->name, at->instruction), o->value, &q, o->want->row[line], o->want->k[k0]);
     for (unsigned i = 0; i < QUAD; ++i) { /* put right */
         if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
             uint32_t *word = &o->registers[r][4 * g + i / 4];
@@ -238,44 +197,6 @@ static size_t loader_of(const struct stages *s, const struct fault *x) {
     return SIZE_MAX;
 }
 
-static bool same(const size_t *a, const size_t *b, size_t n) {
-    return memcmp(a, b, n * sizeof *a) == 0;
-}
-
-/* What the quads that were found hold instead: "row j mod 16 in place of row j". NULL: no rule. */
-static char *rule_text(const struct fault *x, const struct spec_value *v, const char **suspects) {
-    const char *line = v->field == VALUE_ACTIVATION_Q ? "token" : "row";
-    if (x->samples == 0 || v->field == VALUE_BUFFER) {
-        return NULL;
-    }
-    const bool rows_right = same(x->row_from, x->row_to, x->samples), k_right = same(x->k_from, x->k_to, x->samples);
-    char *row = rows_right ? NULL : pattern_rule(x->row_from, x->row_to, x->samples, "j");
-    char *k = k_right ? NULL : pattern_rule(x->k_from, x->k_to, x->samples, "k");
-    char *text = NULL;
-    if (!rows_right && row != NULL && strstr(row, " mod ") != NULL) {
-        *suspects = "the offset of the warp or the tile is missing from the address of the fragment's load";
-    } else if (!rows_right && row != NULL && strstr(row, " xor 8") != NULL) {
-        *suspects = "matrices of ldmatrix exchanged: those of rows 0-7 and 8-15";
-    } else if (!rows_right) {
-        *suspects = "row offset in the address of the fragment's load";
-    } else if (k != NULL && strstr(k, " xor 16") != NULL) {
-        *suspects = "matrices of ldmatrix exchanged: those of k 0-15 and 16-31";
-    } else if (!k_right) {
-        *suspects = "byte offset, or chunk, in the address of the fragment's load";
-    }
-    if (row != NULL && k_right) {
-        text = must_format("%s %s in place of %s j", line, row, line);
-    } else if (k != NULL && rows_right) {
-        text = must_format("%s in place of k, in the right %s", k, line);
-    } else {
-        text = must_format("%s %zu, k %zu .. in place of %s %zu, k %zu ..", line, x->row_to[0], x->k_to[0], line,
-                           x->row_from[0], x->k_from[0]);
-    }
-    free(row);
-    free(k);
-    return text;
-}
-
 static char *warps_text(const struct stages *s, uint64_t warps) {
     const uint32_t *b = s->content.launch->block;
     const uint64_t count = ((uint64_t)b[0] * b[1] * b[2] + 31) / 32;
@@ -304,11 +225,10 @@ static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
         y->reported = true;
         x->registers += y->registers;
         x->warps |= y->warps;
-        for (size_t k = 0; k < y->samples && x->samples < SAMPLES; ++k, ++x->samples) {
-            x->row_from[x->samples] = y->row_from[k];
-            x->row_to[x->samples] = y->row_to[k];
-            x->k_from[x->samples] = y->k_from[k];
-            x->k_to[x->samples] = y->k_to[k];
+        for (size_t k = 0; k < y->quad_count && x->quad_count < SAMPLES; ++k) {
+            if (y->quads[k].block == x->place.block_number) {
+                x->quads[x->quad_count++] = y->quads[k];
+            }
         }
     }
 }
@@ -320,7 +240,10 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     const char *suspects = "address, width or order of the fragment's load";
     merge_line(s, t, lead);
     struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
-    char *rule = rule_text(x, v, &suspects), *warps = warps_text(s, x->warps);
+    const struct element_table *codes = element_codes(&s->content.elements, v);
+    const char *line = v->field == VALUE_ACTIVATION_Q ? "token" : "row";
+    char *rule = codes != NULL ? quad_rule(codes, x->quads, x->quad_count, line, &suspects) : NULL;
+    char *warps = warps_text(s, x->warps);
     out->where.has_thread = true;
     memcpy(out->where.block, x->place.block, sizeof out->where.block);
     out->where.warp = x->warp;

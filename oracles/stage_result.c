@@ -9,6 +9,7 @@
 #include "../ref/checked.h"
 #include "pattern.h"
 #include "probe.h"
+#include "stage_scales.h"
 #include "stages.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -159,13 +160,19 @@ static void describe(struct stages *s, const struct trace *t, const struct resul
         finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     }
     finding_line(out, "shape", "%s", p.text);
-    char *consumed = kind == STAGE_RESCALE ? consumed_text(s, t, wrong) : NULL;
+    const bool rescaled = kind == STAGE_RESCALE && s->owners != NULL;
+    char *words = rescaled ? scales_text(s, r->buffer->data, r->want, wrong) : NULL;
+    char *consumed = rescaled ? consumed_text(s, t, wrong) : NULL;
+    if (words != NULL) {
+        finding_line(out, "scales", "%s", words);
+        suspects = "word offset in the load of the scales, or another word of a wide load taken";
+    }
     if (consumed != NULL) {
         finding_line(out, "probe", "%s", consumed);
     }
     finding_line(out, "suspect", "%s", suspects);
     out->suspects = must_strdup(suspects);
-    free(p.text), free(want), free(got), free(consumed);
+    free(p.text), free(want), free(got), free(words), free(consumed);
 }
 
 static void report_kind(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,

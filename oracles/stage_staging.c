@@ -80,22 +80,26 @@ static bool constant_run(const uint8_t *bytes, size_t n) {
     return i == n;
 }
 
-/* Where a run of bytes stands in what a plane must hold: at the start of an element, all of it known. SIZE_MAX:
- * nowhere, or the run could be anything. */
-static size_t find_run(const struct plane_image *image, const uint8_t *got, size_t n, size_t not_at) {
+static bool known_run(const struct plane_image *image, size_t at, size_t n) {
+    size_t known = 0;
+    while (known < n && image->byte[at + known].cell > 0) {
+        ++known;
+    }
+    return image->byte[at].at == 0 && known == n;
+}
+
+/* Where a run of bytes stands in what a plane must hold: at the start of an element, all of it known, and as near to
+ * `near` as can be, for the same bytes may stand in several places. SIZE_MAX: nowhere but at not_at. */
+static size_t find_run(const struct plane_image *image, const uint8_t *got, size_t n, size_t near, size_t not_at) {
+    size_t found = SIZE_MAX, least = SIZE_MAX;
     for (size_t o = 0; image->want != NULL && n <= image->bytes && o <= image->bytes - n; ++o) {
-        if (o == not_at || image->byte[o].cell == 0 || image->byte[o].at != 0 || memcmp(image->want + o, got, n) != 0) {
-            continue;
-        }
-        size_t known = 0;
-        while (known < n && image->byte[o + known].cell > 0) {
-            ++known;
-        }
-        if (known == n) {
-            return o;
+        const size_t distance = o < near ? near - o : o - near;
+        if (o != not_at && distance < least && memcmp(image->want + o, got, n) == 0 && known_run(image, o, n)) {
+            found = o;
+            least = distance;
         }
     }
-    return SIZE_MAX;
+    return found;
 }
 
 static char *held_text(const struct stages *s, const struct group *f, const uint8_t *got) {
@@ -106,7 +110,7 @@ static char *held_text(const struct stages *s, const struct group *f, const uint
     }
     for (size_t i = 0; i < planes; ++i) { /* its own plane first */
         const size_t p = i == 0 ? f->plane : i <= f->plane ? i - 1 : i;
-        const size_t at = find_run(&g->images[p], got, n, p == f->plane ? f->offset : SIZE_MAX);
+        const size_t at = find_run(&g->images[p], got, n, f->offset, p == f->plane ? f->offset : SIZE_MAX);
         if (at != SIZE_MAX) {
             char *element = plane_element_text(&s->content, p, f->block, f->stage, g->images[p].byte[at]);
             char *text = p == f->plane
