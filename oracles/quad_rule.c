@@ -47,47 +47,60 @@ static char *rule_words(struct rule r, const char *name) {
     return must_format("%s %s %" PRId64, name, r.kind == XOR ? "xor" : "mod", r.by);
 }
 
-/* ---- the rules, likely mistakes first ---- */
+/* ---- the rules: near and usual ones first ---- */
+
+enum { UNUSUAL = 10, NONE = 100 }; /* ranks */
+
+struct found {
+    struct rule rule;
+    int rank; /* low: a likely mistake; NONE: no rule fits */
+};
 
 /* Only k is another one. */
-static bool find_k(const struct element_table *t, const struct quad *quads, size_t count, struct rule *out) {
+static struct found find_k(const struct element_table *t, const struct quad *quads, size_t count) {
     const int64_t depth = (int64_t)t->depth;
-    *out = (struct rule){XOR, 16};
-    if (fits(t, quads, count, keep, *out)) {
-        return true;
+    struct found f = {{XOR, 16}, 0};
+    if (fits(t, quads, count, keep, f.rule)) {
+        return f;
     }
     for (int64_t d = 1; d < depth; ++d) {
         for (int sign = 1; sign >= -1; sign -= 2) {
-            *out = (struct rule){SHIFT, sign * d};
-            if (fits(t, quads, count, keep, *out)) {
-                return true;
+            f = (struct found){{SHIFT, sign * d}, d <= 32 ? 3 : UNUSUAL};
+            if (fits(t, quads, count, keep, f.rule)) {
+                return f;
             }
         }
     }
-    return false;
+    return (struct found){.rank = NONE};
 }
 
 /* Only the row is another one. */
-static bool find_row(const struct element_table *t, const struct quad *quads, size_t count, struct rule *out) {
+static struct found find_row(const struct element_table *t, const struct quad *quads, size_t count) {
+    struct found f;
     for (int64_t m = 8; m <= 256; m *= 2) { /* tiles and warps */
-        *out = (struct rule){MODULO, m};
-        if (fits(t, quads, count, *out, keep)) {
-            return true;
+        f = (struct found){{MODULO, m}, 1};
+        if (fits(t, quads, count, f.rule, keep)) {
+            return f;
         }
     }
     for (int64_t d = 1; d < (int64_t)t->rows && d <= ROW_REACH; ++d) {
         for (int sign = 1; sign >= -1; sign -= 2) {
-            *out = (struct rule){SHIFT, sign * d};
-            if (fits(t, quads, count, *out, keep)) {
-                return true;
+            f = (struct found){{SHIFT, sign * d}, d == 8 ? 2 : d <= 16 ? 4 : UNUSUAL + 1};
+            if (fits(t, quads, count, f.rule, keep)) {
+                return f;
             }
         }
-        *out = (struct rule){XOR, d};
-        if (fits(t, quads, count, *out, keep)) {
-            return true;
+        f = (struct found){{XOR, d}, d == 8 ? 2 : d <= 16 ? 4 : UNUSUAL + 1};
+        if (fits(t, quads, count, f.rule, keep)) {
+            return f;
         }
     }
-    return false;
+    return (struct found){.rank = NONE};
+}
+
+static const char *k_suspects(struct rule r) {
+    return r.kind == XOR ? "matrices of ldmatrix exchanged: those of k 0-15 and 16-31"
+                         : "byte offset, or chunk, in the address of the fragment's load";
 }
 
 static const char *row_suspects(struct rule r) {
@@ -114,25 +127,29 @@ static char *first_place(const struct element_table *t, const struct quad *q, co
     return NULL;
 }
 
+/* Both rules where both fit: the same codes stand in several places. */
+static char *rule_text(struct found row, struct found k, const char *line) {
+    char *r = rule_words(row.rule, "j"), *d = rule_words(k.rule, "k");
+    char *by_row = must_format("%s %s in place of %s j", line, r, line);
+    char *by_k = must_format("%s in place of k, in the right %s", d, line);
+    const bool row_first = row.rank < k.rank;
+    char *text = row.rank < NONE && k.rank < NONE
+                     ? must_format("%s (or %s: the same codes)", row_first ? by_row : by_k, row_first ? by_k : by_row)
+                     : must_strdup(row_first ? by_row : by_k);
+    free(r), free(d), free(by_row), free(by_k);
+    return text;
+}
+
 char *quad_rule(const struct element_table *t, const struct quad *quads, size_t count, const char *line,
                 const char **suspects) {
     static const struct rule rows = {XOR, 8}, halves = {XOR, 16};
-    struct rule r;
     if (count == 0) {
         return NULL;
     }
-    if (find_k(t, quads, count, &r)) {
-        char *k = rule_words(r, "k"), *text = must_format("%s in place of k, in the right %s", k, line);
-        *suspects = r.kind == XOR ? "matrices of ldmatrix exchanged: those of k 0-15 and 16-31"
-                                  : "byte offset, or chunk, in the address of the fragment's load";
-        free(k);
-        return text;
-    }
-    if (find_row(t, quads, count, &r)) {
-        char *row = rule_words(r, "j"), *text = must_format("%s %s in place of %s j", line, row, line);
-        *suspects = row_suspects(r);
-        free(row);
-        return text;
+    const struct found row = find_row(t, quads, count), k = find_k(t, quads, count);
+    if (row.rank < NONE || k.rank < NONE) {
+        *suspects = row.rank < k.rank ? row_suspects(row.rule) : k_suspects(k.rule);
+        return rule_text(row, k, line);
     }
     if (fits(t, quads, count, rows, halves)) {
         *suspects = "matrices 1 and 2 of ldmatrix exchanged: rows 8-15 of k 0-15 and rows 0-7 of k 16-31";

@@ -167,6 +167,11 @@ static void describe(struct stages *s, const struct trace *t, const struct resul
         finding_line(out, "scales", "%s", words);
         suspects = "word offset in the load of the scales, or another word of a wide load taken";
     }
+    if (rescaled && memchr(kinds, 's', r->cells) != NULL) {
+        finding_line(out, "but",
+                     "values were stored in the cells of others too (store): these are the cells that they "
+                     "came to");
+    }
     if (consumed != NULL) {
         finding_line(out, "probe", "%s", consumed);
     }

@@ -9,7 +9,7 @@
 enum word_kind { D, SUM, DS, DM, KINDS };
 static const enum value_field fields[KINDS] = {VALUE_ACTIVATION_D, VALUE_ACTIVATION_SUM, VALUE_WEIGHT_DS,
                                                VALUE_WEIGHT_DM};
-enum { CHUNK = 32, MOST_STAGES = 64, CELLS = 8 };
+enum { CHUNK = 32, MOST_STAGES = 64, CELLS = 12 };
 
 struct word { /* where a scale of a cell's row or token lies */
     size_t plane, stage, offset;
@@ -183,24 +183,27 @@ static void add_cell(struct search *x, size_t token, size_t row) {
     }
 }
 
-/* Of the block of the first wrong cell, spread over its wrong ones. */
+/* Of the block of the first wrong cell, spread over its wrong ones by the golden ratio: rows and tokens of every kind.
+ */
 static void choose_cells(struct search *x, const uint8_t *wrong) {
     const struct contract_operands *o = &x->s->trial->operands->view;
     const struct cell_owner *owners = x->s->owners;
-    size_t first = 0, count = 0, seen = 0;
+    size_t first = 0, count = 0;
     while (!wrong[first]) {
         ++first;
     }
     const uint32_t number = owners[first].block, *grid = x->s->content.launch->grid;
+    size_t *cells = must_calloc(o->nt * o->od, sizeof *cells);
     for (size_t c = first; c < o->nt * o->od; ++c) {
-        count += wrong[c] && owners[c].block == number;
-    }
-    const size_t step = (count + CELLS - 1) / CELLS | 1; /* odd: a fault of pairs must show on both */
-    for (size_t c = first; c < o->nt * o->od; ++c) {
-        if (wrong[c] && owners[c].block == number && seen++ % step == 0 && x->cell_count < CELLS) {
-            add_cell(x, c / o->od, c % o->od);
+        if (wrong[c] && owners[c].block == number) {
+            cells[count++] = c;
         }
     }
+    for (uint32_t i = 0; i < CELLS && i < count; ++i) {
+        const size_t c = cells[count < CELLS ? i : (size_t)((uint64_t)count * (i * 2654435769u) >> 32)];
+        add_cell(x, c / o->od, c % o->od);
+    }
+    free(cells);
     x->block[0] = number % grid[0];
     x->block[1] = number / grid[0] % grid[1];
     x->block[2] = number / grid[0] / grid[1];
@@ -232,9 +235,10 @@ static char *describe(const struct search *x, unsigned moved, int64_t by) {
     char *own = plane_element_text(&x->s->content, w->plane, x->block, w->stage, image->byte[w->offset]);
     char *held = plane_element_text(&x->s->content, w->plane, x->block, w->stage,
                                     image->byte[(size_t)((int64_t)w->offset + by)]);
-    char *text =
-        must_format("%s read %" PRId64 " bytes %s place in plane %s: %s in place of %s", names, by < 0 ? -by : by,
-                    by < 0 ? "before its" : "past its", x->s->content.launch->planes[w->plane].name, held, own);
+    char *text = must_format(
+        "%s read %" PRId64 " bytes %s place in plane %s: %s in place of %s", names, by < 0 ? -by : by,
+        (moved & (moved - 1)) == 0 ? (by < 0 ? "before its" : "past its") : (by < 0 ? "before their" : "past their"),
+        x->s->content.launch->planes[w->plane].name, held, own);
     free(names), free(own), free(held);
     return text;
 }
