@@ -1,7 +1,7 @@
 /* rescale and store: what the right sums become, and where it goes.
  *
  *   store    a cell that nobody stored, that another thread stored than the one that holds its accumulator, or that has
- *            the bits of another cell of that thread
+ *            the bits of another cell of that thread, as many others do at the same distance
  *   rescale  any other cell whose bits are not the contract's
  *
  * Whose accumulator a cell is comes from the mma; where that is not known, or a cell is summed in parts, the last two
@@ -15,13 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bits_cell { /* a cell by the bits that the contract gives it */
+struct bits_cell { /* a cell by its thread and the bits that the contract gives it */
+    uint64_t thread;
     uint32_t bits;
     size_t cell;
 };
 
 static int by_bits(const void *a, const void *b) {
     const struct bits_cell *x = a, *y = b;
+    if (x->thread != y->thread) {
+        return x->thread < y->thread ? -1 : 1;
+    }
     if (x->bits != y->bits) {
         return x->bits < y->bits ? -1 : 1;
     }
@@ -34,7 +38,17 @@ struct result { /* a matrix of f32, or a plain sequence of cells */
     const uint8_t *want;
     size_t cells, n0, n1, cell_bytes;
     struct bits_cell *sorted; /* of a matrix with owners */
+    struct step *steps;       /* between cells that have each other's bits */
+    size_t step_count;
+    bool from_edges; /* all wrong ones are from_edge: what was stored may be of cells that do not exist */
+    size_t strayed;  /* cells with other bits than their own, each stored by its own thread */
 };
+
+struct step { /* from a cell to the one whose bits it has; an exchange is the same in every thread */
+    int64_t tokens, rows;
+    size_t cells;
+};
+enum { MOST_STEPS = 1 << 12, SHARE = 16 }; /* SHARE: one cell in so many makes a step an exchange, and no chance */
 
 static uint32_t word_at(const uint8_t *bytes, size_t cell) {
     uint32_t v;
@@ -51,25 +65,64 @@ static bool unwritten(const struct result *r, size_t cell) {
     return false;
 }
 
-/* Another cell of the same thread that should have had these bits; SIZE_MAX: none. */
+static struct step step_between(const struct result *r, size_t from, size_t to) {
+    return (struct step){(int64_t)(to / r->n1) - (int64_t)(from / r->n1),
+                         (int64_t)(to % r->n1) - (int64_t)(from % r->n1), 1};
+}
+
+static struct step *find_step(const struct result *r, struct step like) {
+    for (size_t i = 0; i < r->step_count; ++i) {
+        if (r->steps[i].tokens == like.tokens && r->steps[i].rows == like.rows) {
+            return &r->steps[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t thread_of(const struct stages *s, size_t cell) {
+    return (uint64_t)s->owners[cell].block << 32 | s->owners[cell].thread;
+}
+
+/* Another cell of the same thread that should have had these bits, by a step that many cells took; SIZE_MAX: none. */
 static size_t cell_with(const struct stages *s, const struct result *r, size_t cell) {
-    const uint32_t bits = word_at(r->buffer->data, cell);
-    size_t lo = 0, hi = r->sorted != NULL && bits << 1 != 0 ? r->cells : 0;
+    for (size_t i = 0; i < r->step_count; ++i) {
+        const int64_t token = (int64_t)(cell / r->n1) + r->steps[i].tokens,
+                      row = (int64_t)(cell % r->n1) + r->steps[i].rows;
+        if (r->steps[i].cells * SHARE < r->strayed || token < 0 || row < 0 || (uint64_t)token >= r->n0 ||
+            (uint64_t)row >= r->n1) {
+            continue;
+        }
+        const size_t other = (size_t)token * r->n1 + (size_t)row;
+        if (thread_of(s, cell) == thread_of(s, other) && word_at(r->want, other) == word_at(r->buffer->data, cell)) {
+            return other;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Zeros are anywhere: they show no step. */
+static void count_steps(const struct stages *s, struct result *r, size_t cell) {
+    const struct bits_cell like = {thread_of(s, cell), word_at(r->buffer->data, cell), 0};
+    size_t lo = 0, hi = like.bits << 1 != 0 ? r->cells : 0;
     while (lo < hi) {
         const size_t mid = lo + (hi - lo) / 2;
-        if (r->sorted[mid].bits < bits) {
+        if (by_bits(&r->sorted[mid], &like) < 0) {
             lo = mid + 1;
         } else {
             hi = mid;
         }
     }
-    for (; r->sorted != NULL && lo < r->cells && r->sorted[lo].bits == bits; ++lo) {
-        const struct cell_owner *a = &s->owners[cell], *b = &s->owners[r->sorted[lo].cell];
-        if (r->sorted[lo].cell != cell && a->block == b->block && a->thread == b->thread) {
-            return r->sorted[lo].cell;
+    for (;
+         lo < r->cells && like.bits << 1 != 0 && r->sorted[lo].thread == like.thread && r->sorted[lo].bits == like.bits;
+         ++lo) {
+        const struct step step = step_between(r, cell, r->sorted[lo].cell);
+        struct step *known = find_step(r, step);
+        if (known != NULL) {
+            ++known->cells;
+        } else if (r->step_count < MOST_STEPS) {
+            r->steps[r->step_count++] = step;
         }
     }
-    return SIZE_MAX;
 }
 
 static bool foreign(const struct stages *s, const struct result *r, size_t cell) {
@@ -84,19 +137,32 @@ static bool from_edge(const struct stages *s, const struct result *r, size_t cel
     return s->owners != NULL && r->cell_bytes == 4 && s->owners[cell].edge && word_at(r->buffer->data, cell) == 0;
 }
 
+static bool right(const struct result *r, size_t cell) {
+    return memcmp(r->buffer->data + cell * r->cell_bytes, r->want + cell * r->cell_bytes, r->cell_bytes) == 0;
+}
+
+static void find_steps(const struct stages *s, struct result *r) {
+    if (r->sorted == NULL) {
+        return;
+    }
+    r->steps = must_calloc(MOST_STEPS, sizeof *r->steps);
+    for (size_t c = 0; c < r->cells; ++c) {
+        if (!right(r, c) && !unwritten(r, c) && !foreign(s, r, c)) {
+            ++r->strayed;
+            count_steps(s, r, c);
+        }
+    }
+}
+
 /* 'u' nobody stored it, 'o' another thread did, 's' it has the bits of another cell, 'r' other bits, 'e' from_edge, 0
  * right. */
 static char fault_of(const struct stages *s, const struct result *r, size_t cell) {
-    if (unwritten(r, cell)) {
-        return 'u';
-    }
-    if (foreign(s, r, cell)) {
-        return 'o';
-    }
-    if (memcmp(r->buffer->data + cell * r->cell_bytes, r->want + cell * r->cell_bytes, r->cell_bytes) == 0) {
-        return 0;
-    }
-    return cell_with(s, r, cell) != SIZE_MAX ? 's' : from_edge(s, r, cell) ? 'e' : 'r';
+    return unwritten(r, cell)                  ? 'u'
+           : foreign(s, r, cell)               ? 'o'
+           : right(r, cell)                    ? 0
+           : cell_with(s, r, cell) != SIZE_MAX ? 's'
+           : from_edge(s, r, cell)             ? 'e'
+                                               : 'r';
 }
 
 /* What the wrong rows or tokens consumed instead, by their bits. */
@@ -167,7 +233,11 @@ static void describe(struct stages *s, const struct trace *t, const struct resul
         finding_line(out, "scales", "%s", words);
         suspects = "word offset in the load of the scales, or another word of a wide load taken";
     }
-    if (rescaled && memchr(kinds, 's', r->cells) != NULL) {
+    if (rescaled && r->from_edges) {
+        finding_line(out, "but",
+                     "all wrong ones are zero, and their threads have accumulators of cells that do not "
+                     "exist: those may have been stored here");
+    } else if (rescaled && memchr(kinds, 's', r->cells) != NULL) {
         finding_line(out, "but",
                      "values were stored in the cells of others too (store): these are the cells that they "
                      "came to");
@@ -202,7 +272,7 @@ static void sort_cells(const struct stages *s, struct result *r) {
     }
     r->sorted = must_calloc(r->cells, sizeof *r->sorted);
     for (size_t c = 0; c < r->cells; ++c) {
-        r->sorted[c] = (struct bits_cell){word_at(r->want, c), c};
+        r->sorted[c] = (struct bits_cell){thread_of(s, c), word_at(r->want, c), c};
     }
     qsort(r->sorted, r->cells, sizeof *r->sorted, by_bits);
 }
@@ -238,16 +308,19 @@ void result_report(struct stages *s, const struct trace *t, const uint8_t *resul
     r.n1 = matrix ? s->trial->operands->view.od : 1;
     r.n0 = r.cells / r.n1;
     sort_cells(s, &r);
+    find_steps(s, &r);
     char *kinds = must_calloc(r.cells, 1);
-    size_t rescaled = 0, exchanged = 0;
+    size_t rescaled = 0, exchanged = 0, edges = 0;
     for (size_t c = 0; c < r.cells; ++c) {
         kinds[c] = fault_of(s, &r, c);
         exchanged += kinds[c] == 's';
+        edges += kinds[c] == 'e';
     }
     for (size_t c = 0; c < r.cells; ++c) {
         kinds[c] = kinds[c] == 'e' ? (exchanged > 0 ? 's' : 'r') : kinds[c];
         rescaled += kinds[c] == 'r';
     }
+    r.from_edges = edges > 0 && edges == rescaled;
     if (rescaled > 0 && unclear(s) != NULL) {
         stage_skip(s, STAGE_RESCALE, must_strdup(unclear(s)));
     } else {
@@ -256,4 +329,5 @@ void result_report(struct stages *s, const struct trace *t, const uint8_t *resul
     report_kind(s, t, &r, STAGE_STORE, kinds);
     free(kinds);
     free(r.sorted);
+    free(r.steps);
 }
