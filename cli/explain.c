@@ -64,6 +64,9 @@ static int report(const struct options *o, const struct outcome *outcome, const 
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
     }
     explain_text(stdout, outcome, x);
+    if (judged == 0) {
+        printf("  no stage could be judged: docs/explain.md says what the launch file must tell\n");
+    }
     if (outcome->findings.count > 0) {
         printf("\nas it runs, with nothing put right:\n");
         terminal_failure(stdout, outcome, NULL, 0);

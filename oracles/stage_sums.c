@@ -1,5 +1,6 @@
 /* sums: what each mma leaves in its accumulators is the exact integer sum of the products that its cell has met since
- * the accumulator began: at `mma.from`, or at this mma. A fault is one source line of mma.
+ * the accumulator began: at `mma.from`, or at this mma. Of plain buffers only what this mma adds is known, where there
+ * is a `from`. A fault is one source line of mma.
  *
  * Element of register r in lane L (PTX ISA 9.7.14.5): row L / 4 + 8 (r / 2), column 2 (L % 4) + r % 2. */
 #include "../ref/checked.h"
@@ -123,6 +124,10 @@ static void own(struct stages *s, const struct probe_mma *at, const struct mma_c
     }
 }
 
+static bool plain_buffers(const struct stages *s) {
+    return s->content.spec->mma.a.field == VALUE_BUFFER || s->content.spec->mma.b.field == VALUE_BUFFER;
+}
+
 static bool all_exist(const struct mma_content *want, unsigned m, unsigned n, unsigned k) {
     bool all = true;
     for (unsigned i = 0; i < k; ++i) {
@@ -142,7 +147,9 @@ static void compare(struct stages *s, const struct probe_mma *at, const struct m
     for (unsigned k = 0; k < at->k; ++k) {
         sum += product(at, want->a.want[m][k], want->b.want[n][k]);
     }
-    begin = want->from >= 0 ? sum_before(s, at, row, column, want->from, want->a.k[0]) : 0;
+    begin = want->from < 0     ? 0
+            : plain_buffers(s) ? (int32_t)s->sums->before[r][lane] /* what it began with is not known */
+                               : sum_before(s, at, row, column, want->from, want->a.k[0]);
     sum += begin;
     if (at->saturates) {
         sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
@@ -190,11 +197,10 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     out->value_bytes = 4;
     out->want = x->want;
     out->got = x->got;
-    const bool plain = s->content.spec->mma.a.field == VALUE_BUFFER || s->content.spec->mma.b.field == VALUE_BUFFER;
-    out->summary =
-        plain ? must_format("accumulator %u of lane %u, %u bits", x->index, x->lane, 32)
-              : must_format("accumulator %u of lane %u: the sum of row %" PRId64 " of A and column %" PRId64 " of B",
-                            x->index, x->lane, x->row, x->column);
+    out->summary = plain_buffers(s) ? must_format("accumulator %u of lane %u, %u bits", x->index, x->lane, 32)
+                                    : must_format("accumulator %u of lane %u: the sum of row %" PRId64
+                                                  " of A and column %" PRId64 " of B",
+                                                  x->index, x->lane, x->row, x->column);
     const bool carried = x->began != x->begin;
     out->suspects = must_strdup(carried ? "the accumulator is not set, or not kept, where a sum begins or goes on"
                                         : "type of the operands (signed, unsigned), or .satfinite");
