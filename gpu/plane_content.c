@@ -313,10 +313,10 @@ static bool make_operand(const struct content *c, const struct spec_value *v, st
     }
     for (unsigned l = 0; l < lines; l++)
         for (unsigned d = 0; d < depths; d++) {
-            int64_t at = 0;
             names->values[0].value = l;
             names->values[1].value = d;
-            if ((v->at && !expr_eval(v->at, &names->shape, &at, e)) || !put_element(c, v, at, l, d, out, e))
+            if ((v->at && !expr_eval(v->at, &names->shape, &out->at[l][d], e)) ||
+                !put_element(c, v, out->at[l][d], l, d, out, e))
                 return false;
         }
     return true;

@@ -55,6 +55,7 @@ char *plane_index_text(const struct content *c, size_t plane, const uint32_t blo
 enum { MMA_ROWS = 16, MMA_DEPTH = 32 };
 struct mma_operand {                     /* one fragment's tile: rows of A, columns of B */
     int64_t row[MMA_ROWS], k[MMA_DEPTH]; /* of a plain buffer: not set */
+    int64_t at[MMA_ROWS][MMA_DEPTH];     /* of a plain buffer alone */
     bool exists[MMA_ROWS][MMA_DEPTH];    /* false: `outside: any` */
     uint8_t want[MMA_ROWS][MMA_DEPTH];
 };

@@ -115,8 +115,7 @@ static void note(struct stages *s, const struct probe_mma *at, const struct give
         x->k = o->want->k[depth];
         x->want = o->want->want[line][depth];
         x->got = (uint8_t)(o->registers[r][lane] >> 8 * byte);
-        x->what = o->value->field == VALUE_BUFFER ? must_format("an element of %s", o->value->buffer)
-                                                  : element_text(o->value, x->row, x->k, 0);
+        x->what = element_text(o->value, x->row, x->k, o->want->at[line][depth]);
     }
 }
 
