@@ -39,28 +39,61 @@ bool content_given(const struct spec *s) {
     return given;
 }
 
+static const struct spec_expr *place_of(const struct spec_value *v) {
+    return v->at ? v->at : v->row;
+}
+
+static bool check_value(const struct content *c, const struct spec_value *v, struct error *e) {
+    struct error why;
+    return element_known(&c->elements, v, &why) || expr_fail(place_of(v), e, "%s", why.text);
+}
+
 static bool check_values(const struct content *c, struct error *e) {
     const struct spec *s = c->spec;
     for (size_t i = 0; i < s->plane_count; i++)
         for (size_t v = 0; v < s->planes[i].content.value_count; v++)
-            if (!element_known(&c->elements, &s->planes[i].content.values[v], e))
+            if (!check_value(c, &s->planes[i].content.values[v], e))
                 return false;
-    if (!s->mma.given)
-        return true;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && s->mma.given; i++) {
         const struct spec_value *v = i ? &s->mma.b : &s->mma.a;
-        if (!element_known(&c->elements, v, e))
+        if (!check_value(c, v, e))
             return false;
         if (element_size(&c->elements, v) != 1)
-            return fail(e, "%s: mma.%c: elements of 8 bits are compared, not of %zu", s->path, "ab"[i],
-                        8 * element_size(&c->elements, v));
+            return expr_fail(place_of(v), e, "mma: elements of 8 bits are compared, not of %zu",
+                             8 * element_size(&c->elements, v));
+    }
+    return true;
+}
+
+static bool is_one_of(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name))
+        names++;
+    return *names;
+}
+
+/* A name of the shape that is an index as well would be hidden by it. */
+static bool check_names(const struct content *c, struct error *e) {
+    static const char *const stage[] = {"s", "bx", "by", "bz", NULL}, *const mma[] = {"m",  "n",  "k",  "i", "warp",
+                                                                                      "bx", "by", "bz", NULL};
+    const struct spec *s = c->spec;
+    for (size_t v = 0; v < c->shape->count; v++) {
+        const char *name = c->shape->values[v].name;
+        const struct spec_expr *hidden = s->mma.given && is_one_of(name, mma) ? place_of(&s->mma.a) : NULL;
+        for (size_t i = 0; i < s->plane_count && !hidden; i++) {
+            const struct spec_content *x = &s->planes[i].content;
+            for (size_t d = 0; d < x->dim_count && !hidden; d++)
+                hidden = !strcmp(name, x->dims[d].name) || is_one_of(name, stage) ? x->dims[d].count : NULL;
+        }
+        if (hidden)
+            return expr_fail(hidden, e, "'%s' is a name of the shape and of an index here: the shape's needs another",
+                             name);
     }
     return true;
 }
 
 bool content_open(const struct bound *b, const struct operands *operands, struct content *c, struct error *e) {
     *c = (struct content){.spec = b->spec, .launch = &b->launch, .shape = &b->shape};
-    if (elements_open(b->spec, operands, &b->launch, &c->elements, e) && check_values(c, e))
+    if (elements_open(b->spec, operands, &b->launch, &c->elements, e) && check_values(c, e) && check_names(c, e))
         return true;
     content_free(c);
     return false;

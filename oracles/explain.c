@@ -43,25 +43,27 @@ static void on_barrier(void *context, const struct probe_barrier *at) {
     }
 }
 
-static bool make_want(struct stages *s, const struct probe_mma *at, struct mma_content *want) {
-    return s->content.spec->mma.given && !s->e.text[0] &&
-           mma_content_make(&s->content, at->place.block, at->warp, at->number, at->m, at->n, at->k, want, &s->e);
-}
+enum { MOST_MMA = 1 << 22 }; /* about a minute */
 
+/* Both calls of an mma come one after the other: what it must multiply is made once. */
 static void on_operands(void *context, const struct probe_mma *at) {
     struct stages *s = context;
-    struct mma_content want;
-    if (make_want(s, at, &want)) {
-        fragments_operands(s, at, &want);
+    if (s->content.spec->mma.given && !s->e.text[0] && ++s->multiplied > MOST_MMA) {
+        fail(&s->e, "%s: more than %d mma to compare: a smaller shape shows the same", s->content.spec->path, MOST_MMA);
+    }
+    s->wanted =
+        s->content.spec->mma.given && !s->e.text[0] &&
+        mma_content_make(&s->content, at->place.block, at->warp, at->number, at->m, at->n, at->k, &s->want, &s->e);
+    if (s->wanted) {
+        fragments_operands(s, at, &s->want);
         sums_operands(s, at);
     }
 }
 
 static void on_sums(void *context, const struct probe_mma *at) {
     struct stages *s = context;
-    struct mma_content want;
-    if (make_want(s, at, &want)) {
-        sums_results(s, at, &want);
+    if (s->wanted) {
+        sums_results(s, at, &s->want);
     }
 }
 

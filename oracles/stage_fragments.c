@@ -184,7 +184,7 @@ static size_t loader_of(const struct stages *s, const struct fault *x) {
     }
     const struct ptx_instruction *mma = &f->instructions[x->instruction];
     const size_t operand = x->operand == 'a' ? 1 : 2;
-    if (mma->operand_count < 3 || mma->operands[operand].element_count <= x->index) {
+    if (strcmp(mma->opcode, "mma") != 0 || mma->operand_count < 3 || mma->operands[operand].element_count <= x->index) {
         return SIZE_MAX;
     }
     const int reg = mma->operands[operand].elements[x->index].reg;

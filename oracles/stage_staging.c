@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOBODY UINT32_MAX
+#define NOBODY      UINT32_MAX
+#define MOST_LOOKED (UINT64_C(1) << 33) /* about a minute */
 
 struct group {            /* wrong bytes of one plane that one instruction stored last */
     uint32_t instruction; /* NOBODY: nothing has */
@@ -31,7 +32,8 @@ struct staging {
     uint32_t id[3];
     uint64_t barriers; /* it has opened */
     uint64_t compared, wrong;
-    char *short_of; /* why a block did not come to its last stage, or NULL */
+    uint64_t looked; /* bytes of planes, padding too */
+    char *short_of;  /* why a block did not come to its last stage, or NULL */
 };
 
 void staging_open(struct stages *s) {
@@ -167,6 +169,12 @@ static void note_wrong(struct stages *s, const struct probe_barrier *at, size_t 
 static void compare(struct stages *s, const struct probe_barrier *at) {
     struct staging *g = s->staging;
     const struct launch *l = s->content.launch;
+    g->looked += at->bytes;
+    if (g->looked > MOST_LOOKED) {
+        fail(&s->e, "%s: more than %" PRIu64 " bytes of planes to compare: a smaller shape shows the same",
+             s->content.spec->path, MOST_LOOKED);
+        return;
+    }
     for (size_t p = 0; p < l->plane_count; ++p) { /* all of them first: what is found may belong to another plane */
         if (!plane_image_make(&s->content, p, at->place.block, g->next, &g->images[p], &s->e)) {
             return;
@@ -218,9 +226,8 @@ void staging_barrier(struct stages *s, const struct probe_barrier *at) {
         return;
     }
     if (full_at < at->number) {
-        fail(&s->e,
-             "%s: stages.full_at: stage %" PRIu64 " is full at barrier %" PRIu64 ", before the stage ahead of it",
-             s->content.spec->path, g->next, full_at);
+        expr_fail(s->content.spec->stages.full_at, &s->e,
+                  "stage %" PRIu64 " is full at barrier %" PRIu64 ", before the stage ahead of it", g->next, full_at);
         return;
     }
     if (full_at == at->number) {

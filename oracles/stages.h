@@ -18,7 +18,10 @@ struct stages {
     const struct bound *bound;
     struct content content;
     struct explanation *x;
-    struct error e; /* text[0]: something failed */
+    struct error e;          /* text[0]: something failed */
+    struct mma_content want; /* of the mma at hand, when `wanted` */
+    bool wanted;
+    uint64_t multiplied; /* mma so far */
     struct staging *staging;
     struct fragments *fragments;
     struct sums *sums;

@@ -197,7 +197,7 @@ Test(plane_content, contradictions_have_a_place, .init = make_folder, .fini = re
          "in.yaml:17:29: plane tile at (r 6, c 0): there is no x[3150]; `outside` says what stands for it"},
         {"tile", "(bx * 32 + r) * cols +", "9223372036854775807 * (r + 1) +", "in.yaml:17:"},
         {"tile", "* cols + s", "/ c + s", "in.yaml:17:43: division by zero"},
-        {"tile", "2 * s}", "2 - 2 * s}", "stages.full_at: stage 1 is full at barrier 0, before the stage ahead of it"},
+        {"tile", "2 * s}", "2 - 2 * s}", "in.yaml:19:44: stage 1 is full at barrier 0, before the stage ahead of it"},
         {"tile", "2 * s}", "2 * s - 1}", "in.yaml:19:44: the value -1 is not in 0 .. 9223372036854775807"},
         {"tile", "\"ceil(cols, 32)\", full", "99999999999, full",
          "in.yaml:19:17: the value 99999999999 is not in 1 .."},
@@ -206,12 +206,30 @@ Test(plane_content, contradictions_have_a_place, .init = make_folder, .fini = re
         {"dot", "at: m * depth", "at: m * depth * 9", "in.yaml:13:21: mma: there is no a[1728]; `outside` says what"},
         {"dot", "from: 0", "from: -1", "in.yaml:15:9: the value -1 is not in 0 .. 9223372036854775807"},
         {"dot", "{in: b, type: i8, count: 8", "{in: b, type: i16, count: 8",
-         "in.yaml: mma.b: elements of 8 bits are compared, not of 16"},
+         "in.yaml:14:21: mma: elements of 8 bits are compared, not of 16"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         char *launch = must_format("tests/foreign/%s.yaml", rows[i].launch);
         put_changed(launch, rows[i].from, rows[i].to);
         expect_result(run_command("explain %s/in.yaml", run_folder), 2, rows[i].says);
+        free(launch);
+    }
+}
+
+/* A name of the shape that an index would hide, from the file or from --set. */
+Test(plane_content, names_are_not_hidden, .init = make_folder, .fini = remove_folder) {
+    static const struct {
+        const char *launch, *from, *to, *set, *says;
+    } rows[] = {
+        {"dot", "shape: {depth: 96}", "shape: {depth: 96, n: 1}", "", "in.yaml:13:21: 'n' is a name of the shape and"},
+        {"dot", "{i32: depth}", "{i32: depth + 0 * k}", "--set k=1", "in.yaml:13:21: 'k' is a name of the shape and"},
+        {"tile", "{i32: cols}", "{i32: cols + 0 * s}", "--set s=1", "in.yaml:15:15: 's' is a name of the shape and"},
+        {"tile", "{i32: cols}", "{i32: cols + 0 * r}", "--set r=1", "in.yaml:15:15: 'r' is a name of the shape and"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *launch = must_format("tests/foreign/%s.yaml", rows[i].launch);
+        put_changed(launch, rows[i].from, rows[i].to);
+        expect_result(run_command("explain %s/in.yaml %s", run_folder, rows[i].set), 2, rows[i].says);
         free(launch);
     }
 }
