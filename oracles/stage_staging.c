@@ -61,7 +61,7 @@ void staging_close(struct stages *s) {
 
 /* ---- what a wrong byte holds instead ---- */
 
-enum { LEAST_RUN = 4, MOST_RUN = 16 };
+enum { LEAST_RUN = 4, MOST_RUN = 16, MOST_SHIFTS = 512 };
 
 /* How many bytes from `at` on lie side by side and belong to elements: one value of several bytes, or a run of bytes of
  * one dim. */
@@ -90,39 +90,92 @@ static bool known_run(const struct plane_image *image, size_t at, size_t n) {
     return image->byte[at].at == 0 && known == n;
 }
 
-/* Where a run of bytes stands in what a plane must hold: at the start of an element, all of it known, and as near to
- * `near` as can be, for the same bytes may stand in several places. SIZE_MAX: nowhere but at not_at. */
-static size_t find_run(const struct plane_image *image, const uint8_t *got, size_t n, size_t near, size_t not_at) {
-    size_t found = SIZE_MAX, least = SIZE_MAX;
-    for (size_t o = 0; image->want != NULL && n <= image->bytes && o <= image->bytes - n; ++o) {
-        const size_t distance = o < near ? near - o : o - near;
-        if (o != not_at && distance < least && memcmp(image->want + o, got, n) == 0 && known_run(image, o, n)) {
-            found = o;
-            least = distance;
-        }
+struct spot { /* where a run of bytes stands in what a plane must hold */
+    size_t plane, at;
+    size_t shifted;  /* wrong bytes of the line that are as far off, where most are */
+    int apart;       /* of row and depth of the element wanted, how many are others */
+    size_t distance; /* in bytes */
+    size_t others;   /* spots with the same bytes */
+};
+
+static int elements_apart(const struct stages *s, const struct group *f, size_t plane, size_t at) {
+    const struct plane_image *images = s->staging->images;
+    int64_t row, k, want_row, want_k;
+    if (!plane_element_at(&s->content, plane, f->block, f->stage, images[plane].byte[at], &row, &k) ||
+        !plane_element_at(&s->content, f->plane, f->block, f->stage, images[f->plane].byte[f->offset], &want_row,
+                          &want_k)) {
+        return 2;
     }
-    return found;
+    return (row != want_row) + (k != want_k);
 }
 
-static char *held_text(const struct stages *s, const struct group *f, const uint8_t *got) {
+/* How many of the wrong bytes that the line stored last in this plane are those of `by` bytes further on; 0: less than
+ * three in four. */
+static size_t shifted_by(const struct stages *s, const struct group *f, const struct probe_barrier *at, int64_t by) {
+    const struct plane_image *image = &s->staging->images[f->plane];
+    const size_t start = s->content.launch->planes[f->plane].offset;
+    size_t wrong = 0, fit = 0;
+    for (size_t i = 0; i < image->bytes; ++i) {
+        const uint8_t got = at->arena[start + i];
+        if (image->byte[i].cell > 0 && got != image->want[i] && at->writes[start + i].thread > 0 &&
+            at->writes[start + i].instruction == f->instruction) {
+            const int64_t from = (int64_t)i + by;
+            ++wrong;
+            fit += from >= 0 && (size_t)from < image->bytes && image->byte[from].cell > 0 && image->want[from] == got;
+        }
+    }
+    return 4 * fit >= 3 * wrong ? fit : 0;
+}
+
+static bool likelier(const struct spot *a, const struct spot *b) {
+    return a->shifted != b->shifted ? a->shifted > b->shifted
+           : a->apart != b->apart   ? a->apart < b->apart
+                                    : a->distance < b->distance;
+}
+
+/* At the start of an element, all of it known. False: nowhere but where they should. */
+static bool find_run(const struct stages *s, const struct group *f, const struct probe_barrier *at, size_t plane,
+                     const uint8_t *got, size_t n, struct spot *best) {
+    const struct plane_image *image = &s->staging->images[plane];
+    size_t count = 0;
+    for (size_t o = 0; image->want != NULL && n <= image->bytes && o <= image->bytes - n; ++o) {
+        if ((plane == f->plane && o == f->offset) || memcmp(image->want + o, got, n) != 0 || !known_run(image, o, n)) {
+            continue;
+        }
+        const bool looked = plane == f->plane && count < MOST_SHIFTS;
+        const size_t shifted = looked ? shifted_by(s, f, at, (int64_t)o - (int64_t)f->offset) : 0;
+        const size_t distance = o < f->offset ? f->offset - o : o - f->offset;
+        const struct spot x = {plane, o, shifted, elements_apart(s, f, plane, o), distance, 0};
+        *best = count++ == 0 || likelier(&x, best) ? x : *best;
+    }
+    best->others = count - (count > 0);
+    return count > 0;
+}
+
+static char *held_text(const struct stages *s, const struct group *f, const struct probe_barrier *at) {
+    const uint8_t *got = at->arena + s->content.launch->planes[f->plane].offset + f->offset;
     const struct staging *g = s->staging;
     const size_t n = run_of(&g->images[f->plane], f->offset, f->size), planes = s->content.launch->plane_count;
+    struct spot x = {0};
+    bool found = false;
     if (n < LEAST_RUN || constant_run(got, n)) {
         return n > 0 && constant_run(got, n) && got[0] == 0 ? must_strdup("zeros") : NULL;
     }
-    for (size_t i = 0; i < planes; ++i) { /* its own plane first */
-        const size_t p = i == 0 ? f->plane : i <= f->plane ? i - 1 : i;
-        const size_t at = find_run(&g->images[p], got, n, f->offset, p == f->plane ? f->offset : SIZE_MAX);
-        if (at != SIZE_MAX) {
-            char *element = plane_element_text(&s->content, p, f->block, f->stage, g->images[p].byte[at]);
-            char *text = p == f->plane
-                             ? must_strdup(element)
-                             : must_format("%s, which belongs in plane %s", element, s->content.launch->planes[p].name);
-            free(element);
-            return text;
-        }
+    for (size_t i = 0; i < planes && !found; ++i) { /* its own plane first */
+        found = find_run(s, f, at, i == 0 ? f->plane : i <= f->plane ? i - 1 : i, got, n, &x);
     }
-    return NULL;
+    if (!found) {
+        return NULL;
+    }
+    char *element = plane_element_text(&s->content, x.plane, f->block, f->stage, g->images[x.plane].byte[x.at]);
+    char *where = x.plane == f->plane
+                      ? must_strdup("")
+                      : must_format(", which belongs in plane %s", s->content.launch->planes[x.plane].name);
+    char *text = x.others == 0 || x.shifted > 0 ? must_format("%s%s", element, where)
+                                                : must_format("%s%s (the same bytes are in %zu other place%s)", element,
+                                                              where, x.others, x.others == 1 ? "" : "s");
+    free(element), free(where);
+    return text;
 }
 
 /* ---- comparing ---- */
@@ -144,7 +197,7 @@ static void describe_first(struct stages *s, struct group *f, const struct probe
     char *index = plane_index_text(&s->content, f->plane, f->block, f->stage, element);
     char *what = plane_element_text(&s->content, f->plane, f->block, f->stage, element);
     f->first = must_format("plane %s at (%s), which must hold %s", plane->name, index, what);
-    f->holds = held_text(s, f, arena + f->offset);
+    f->holds = held_text(s, f, at);
     free(index);
     free(what);
 }
