@@ -153,7 +153,7 @@ Test(explain, kernels_with_plain_buffers) {
               "exit %d:\n%s", r.code, r.text);
     free(r.text);
     r = run_command("explain tests/foreign/tile_wrong.yaml");
-    cr_expect(r.code == 1 && stage_is(r.text, "staging", "WRONG ") && strstr(r.text, "tests/foreign/tile.cu:12  st.") &&
+    cr_expect(r.code == 1 && stage_is(r.text, "staging", "WRONG ") && strstr(r.text, "tests/foreign/tile.cu:13  st.") &&
                   strstr(r.text, "plane tile at (r 0, c 0), which must hold x[0]; block (0,0,0), stage 0\n") &&
                   strstr(r.text, "\n  holds   x[1395]\n"),
               "exit %d:\n%s", r.code, r.text);
@@ -168,6 +168,18 @@ Test(explain, kernels_with_plain_buffers) {
     cr_expect(r.code == 1 && stage_is(r.text, "fragments", "WRONG  128 of 384 registers, 1 fault\n") &&
                   stage_is(r.text, "sums", "ok ") && strstr(r.text, "byte 0 of lane 0 must hold b[0]\n") &&
                   line_has(r.text, "  rerun ", "explain tests/foreign/dot_wrong.yaml --set depth=64"),
+              "exit %d:\n%s", r.code, r.text);
+    free(r.text);
+}
+
+Test(explain, buffers_that_take_turns) {
+    struct result r = run_command("explain tests/foreign/ring.yaml");
+    cr_expect(r.code == 0 && stage_is(r.text, "staging", "ok     640 bytes\n"), "exit %d:\n%s", r.code, r.text);
+    free(r.text);
+    r = run_command("explain tests/foreign/ring_wrong.yaml --set steps=2");
+    cr_expect(r.code == 1 && stage_is(r.text, "staging", "WRONG ") &&
+                  strstr(r.text, "plane ring at (buffer 0, t 0), which must hold x[0]; block (0,0,0), stage 0\n") &&
+                  strstr(r.text, "\n  holds   x[1]\n") && line_has(r.text, "  site ", "  cp.async."),
               "exit %d:\n%s", r.code, r.text);
     free(r.text);
 }

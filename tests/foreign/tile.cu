@@ -1,5 +1,6 @@
 // A tile of a matrix through padded shared memory, and sums of products by mma: what a kernel looks like whose operands
-// are plain buffers. tile_wrong stages each row one further; dot_wrong takes rows of b one further.
+// are plain buffers; and two buffers that cp.async fills in turns. tile_wrong stages each row one further, dot_wrong takes
+// rows of b one further, ring_wrong exchanges neighbours.
 #include <cstdint>
 
 constexpr int PITCH = 33;
@@ -53,4 +54,32 @@ extern "C" __global__ void dot(const int8_t *a, const int8_t *b, int *y, int dep
 
 extern "C" __global__ void dot_wrong(const int8_t *a, const int8_t *b, int *y, int depth) {
     dot_body<1>(a, b, y, depth);
+}
+
+template <int FLIP> __device__ void ring_body(const int *x, int *y, int steps, int *arena) {
+    const int t = threadIdx.x;
+    for (int s = -1; s < steps; ++s) {
+        if (s + 1 < steps) {
+            asm volatile("{\n.reg .u64 to;\ncvta.to.shared.u64 to, %0;\ncp.async.ca.shared.global [to], [%1], 4;\n}" ::"l"(
+                             arena + (s + 1) % 2 * 32 + t),
+                         "l"(x + (s + 1) * 32 + (t ^ FLIP)));
+        }
+        asm volatile("cp.async.commit_group;");
+        if (s >= 0) {
+            asm volatile("cp.async.wait_group 1;");
+            __syncthreads();
+            y[s * 32 + t] = arena[s % 2 * 32 + 31 - t];
+            __syncthreads();
+        }
+    }
+}
+
+extern "C" __global__ void ring(const int *x, int *y, int steps) {
+    extern __shared__ int arena[];
+    ring_body<0>(x, y, steps, arena);
+}
+
+extern "C" __global__ void ring_wrong(const int *x, int *y, int steps) {
+    extern __shared__ int arena[];
+    ring_body<1>(x, y, steps, arena);
 }
