@@ -58,7 +58,8 @@ help: ## this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, test, asan and bench-*: make gate ARGS='-j 1 q4_K/*'"
+	@echo "  ARGS='...' is handed to the command of gate, test, asan, conformance, witness-mma, ptx and bench-*:"
+	@echo "  make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
 

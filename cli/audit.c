@@ -24,7 +24,9 @@ static const char usage[] =
     "  --json FILE    write JSON lines, one an entry, whole or not at all\n"
     "  --help         this text\n"
     "\n"
-    "exit: 0 nothing leaves bits open, 1 something does, 2 input or usage error, 3 the file has no entry\n";
+    "exit: 0 nothing leaves bits open, 1 something does, 2 input or usage error, or an instruction that the machine "
+    "does\n"
+    "not run, 3 the file has no entry\n";
 
 struct options {
     const char *entry, *json;
@@ -40,16 +42,18 @@ static int audit(const char *path, const struct options *o) {
         return usage_error("audit", "%s", e.text);
     }
     struct audit_report *reports = must_calloc(m->function_count + 1, sizeof *reports);
-    size_t count = 0, open = 0;
+    size_t count = 0, open = 0, refused = 0;
     for (size_t i = 0; i < m->function_count; ++i) {
         const struct ptx_function *f = &m->functions[i];
-        if (f->entry && (o->entry == NULL || strcmp(o->entry, f->name) == 0)) {
+        if (f->entry && !f->declared_only && (o->entry == NULL || strcmp(o->entry, f->name) == 0)) {
             reports[count].entry = f->name;
             audit_entry(m, f, o->arch, &reports[count].audit);
+            reports[count].refusal = audit_refusal(m, f, o->arch);
+            refused += reports[count].refusal != NULL;
             open += audit_open(&reports[count++].audit);
         }
     }
-    int code = count == 0 ? EXIT_NOTHING_RAN : open > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
+    int code = count == 0 ? EXIT_NOTHING_RAN : open > 0 ? EXIT_KERNEL_WRONG : refused > 0 ? EXIT_INPUT : EXIT_PASSED;
     for (size_t i = 0; i < count; ++i) {
         audit_table(stdout, m, &reports[i], (size_t)o->lines);
     }
@@ -62,6 +66,7 @@ static int audit(const char *path, const struct options *o) {
     }
     for (size_t i = 0; i < count; ++i) {
         audit_free(&reports[i].audit);
+        free(reports[i].refusal);
     }
     free(reports);
     ptx_free(m);
@@ -91,7 +96,7 @@ int audit_main(int argc, char **argv) {
         case LINES:
             o.lines = strtol(optarg, &end, 10);
             if (end == optarg || *end != 0 || o.lines < 0 || strchr("0123456789", optarg[0]) == NULL) {
-                return usage_error("audit", "--lines %s: want an integer of at least 0", optarg);
+                return usage_error("audit", "--lines %s: want an integer in 0 .. 9223372036854775807", optarg);
             }
             break;
         case JSON:

@@ -153,7 +153,7 @@ int census_main(int argc, char **argv) {
         } else if (c == LINES) {
             code = yaml_parse_integer(optarg, &o.lines) == NULL && o.lines >= 0
                        ? -1
-                       : usage_error("census", "--lines %s: want an integer of at least 0", optarg);
+                       : usage_error("census", "--lines %s: want an integer in 0 .. 9223372036854775807", optarg);
         } else {
             code = judging_option("census", usage, argc, argv, c, &o.judging);
         }

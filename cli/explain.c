@@ -116,7 +116,7 @@ static bool find_case(const struct case_list *list, const struct options *o, con
     }
     free(chosen);
     return n == 1 ||
-           (n == 0 ? fail_missed(e, o->what)
+           (n == 0 ? fail_missed(e, list, o->what)
                    : fail(e, "'%s' selects %zu cases, and one is explained: such as %s", o->what, n, (*found)->id));
 }
 
@@ -216,7 +216,10 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     const struct contract *c = s != NULL && s->contract != NULL ? contract_named(s->contract) : NULL;
     struct subject x = {0};
     int code = -1;
-    if (m != NULL && json_spares(o->judging.json, o->what, e) && json_spares(o->judging.json, s->ptx, e) &&
+    const bool given =
+        m != NULL && (!o->one_class || c != NULL ||
+                      fail(e, "%s: --data: there is no contract, and `fill` says what is in the buffers", o->what));
+    if (given && json_spares(o->judging.json, o->what, e) && json_spares(o->judging.json, s->ptx, e) &&
         sets_check(s, &o->sets, e)) {
         size_t count;
         struct shape_value *values = sets_merge(s, &o->sets, NULL, 0, &count);
@@ -303,7 +306,7 @@ static int take_own(int c, struct options *o) {
         return usage_error("explain", "--data %s: want exact, coded, adv or rand", optarg);
     case SEED:
         if (yaml_parse_integer(optarg, &seed) != NULL || seed < 0) {
-            return usage_error("explain", "--seed %s: want an integer of at least 0", optarg);
+            return usage_error("explain", "--seed %s: want an integer in 0 .. 9223372036854775807", optarg);
         }
         o->seed = (uint64_t)seed;
         o->seeded = true;

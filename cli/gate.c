@@ -20,14 +20,15 @@ static const char usage[] =
     "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
-    "  --plant NAME     run the kernel with the planted fault NAME instead (warpproof list plants); a run in which no\n"
-    "                   case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
-    "  --runner NAME    what runs the launches: machine (default), or device, the first GPU here\n"
-    "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
-    "                   read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
-    "  --stats          print instruction counts and rates\n"
-    "  -j, --threads N  CPU threads (default: all)\n"
-    "  --help           this text\n"
+    "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which "
+    "no\n"
+    "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
+    "  --runner NAME      what runs the launches: machine (default), or device, the first GPU here\n"
+    "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
+    "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
+    "  --stats            print instruction counts and rates\n"
+    "  -j, --threads N    CPU threads (default: all)\n"
+    "  --help             this text\n"
     "\n"
     "exit: 0 all passed, 1 a kernel is wrong (with --plant: and the fault was named), 2 input or usage error, or a\n"
     "plant that was not named, 3 nothing ran\n";
@@ -108,11 +109,11 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
         return true;
     }
     *code = EXIT_NOTHING_RAN;
-    if ((all || missed != NULL) && note_models("gate", &g->list)) {
+    if ((all || missed != NULL) && note_models("gate", &g->list, all)) {
         *code = EXIT_INPUT;
     }
     if (missed != NULL) {
-        return fail_missed(e, missed);
+        return fail_missed(e, &g->list, missed);
     }
     if (*code == EXIT_INPUT) {
         return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");
@@ -253,6 +254,18 @@ static void audit_notes(const struct gate *g) {
     }
 }
 
+/* Once: what was watched is the same for all cases. */
+static void not_judged_note(const struct gate *g) {
+    for (size_t i = 0; i < g->outcome_count; ++i) {
+        char *left = outcome_verdict(&g->outcomes[i]) == VERDICT_PASS ? outcome_not_judged(&g->outcomes[i]) : NULL;
+        if (left != NULL) {
+            printf("note    %s\n", left);
+            free(left);
+            return;
+        }
+    }
+}
+
 enum { PRINTING_SHOWN = 4 };
 
 /* What the kernels of right cases print, of the first few that do; wrong ones have it in their message. */
@@ -282,6 +295,7 @@ static int gate(struct options *o) {
         const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
         terminal_table(stdout, g.outcomes, g.outcome_count);
         audit_notes(&g);
+        not_judged_note(&g);
         print_notes(&g);
         if (t.failed > 0) {
             printf("\n");

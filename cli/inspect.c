@@ -209,7 +209,7 @@ static bool survey_tensor(struct survey *s, const struct gguf_tensor *t, int wid
 }
 
 static void print_totals(const struct survey *s) {
-    printf("\n%zu tensors, %zu bytes:", s->listed, s->bytes);
+    printf("\n%zu tensor%s, %zu bytes:", s->listed, plural(s->listed), s->bytes);
     const char *comma = "";
     for (size_t type = 0; type < GGUF_TYPE_COUNT; type++)
         if (s->of_type[type] > 0) {
@@ -238,9 +238,10 @@ static int survey_file(struct survey *s, bool all_keys, struct error *e) {
     const struct gguf_file *f = s->file;
     char shown[1024];
     if (!s->json) {
-        printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu keys, %zu tensors, alignment %" PRIu64 "%s\n",
+        printf("%s: GGUF version %" PRIu32 ", %zu bytes, %zu key%s, %zu tensor%s, alignment %" PRIu64 "%s\n",
                printable(shown, sizeof shown, f->path, strlen(f->path)), f->version, f->size, f->entries_named,
-               f->tensors_named, f->alignment, f->cut ? ", CUT SHORT" : "");
+               plural(f->entries_named), f->tensors_named, plural(f->tensors_named), f->alignment,
+               f->cut ? ", CUT SHORT" : "");
         print_metadata(f, all_keys);
     }
     for (size_t i = 0; i < f->entry_count && s->json && all_keys; i++)

@@ -108,9 +108,11 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
         j->launch.arch = arch_option(command, optarg);
         return j->launch.arch != NULL ? -1 : EXIT_INPUT;
     case JUDGING_SCHEDULE:
-        return parse_schedule(optarg, j)
-                   ? -1
-                   : usage_error(command, "--schedule %s: want in-order, reversed, random:SEED or all", optarg);
+        return parse_schedule(optarg, j) ? -1
+                                         : usage_error(command,
+                                                       "--schedule %s: want in-order, reversed, random:SEED or all "
+                                                       "(SEED in 0 .. 9223372036854775807)",
+                                                       optarg);
     case 'j':
         return parse_threads(optarg, &j->threads)
                    ? -1

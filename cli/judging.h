@@ -29,14 +29,12 @@ enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDG
 
 /* The lines of --help for the options that decide how the machine runs a launch. */
 #define JUDGING_LAUNCH_USAGE                                                                                           \
-    "  --arch NAME      the architecture whose limits and tensor cores count (default sm_90)\n"                        \
-    "  --watches LIST   what is watched besides the bits: all (default), none, or some of bounds, alignment, "         \
-    "planes,\n"                                                                                                        \
-    "                   uninit, hazards, async, sync, stores, separated by commas\n"                                   \
-    "  --schedule NAME  the order of warps, lanes, copies and blocks: in-order, reversed, random:SEED, or all (in\n"   \
-    "                   order, reversed and random:1, compared); default: in order, and all where the watches do "     \
-    "not\n"                                                                                                            \
-    "                   prove that the order changes no bit\n"
+    "  --arch NAME        the architecture whose limits and tensor cores count (default sm_90)\n"                      \
+    "  --watches LIST     what is watched besides the bits: all (default), none, or some of bounds, alignment,\n"      \
+    "                     planes, uninit, hazards, async, sync, stores, separated by commas\n"                         \
+    "  --schedule NAME    the order of warps, lanes, copies and blocks: in-order, reversed, random:SEED, or all (in\n" \
+    "                     order, reversed and random:1, compared); default: in order, and all where the watches do\n"  \
+    "                     not prove that the order changes no bit\n"
 
 /* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);

@@ -150,11 +150,11 @@ static int list_cases(const char *root, const char *const *patterns, size_t n, s
             }
         }
         flush_output();
-        const bool unreadable = (n == 0 || missed != NULL) && note_models("list", &list);
+        const bool unreadable = (n == 0 || missed != NULL) && note_models("list", &list, n == 0);
         code = missed == NULL && left > 0 ? EXIT_PASSED : unreadable ? EXIT_INPUT : EXIT_NOTHING_RAN;
         if (code != EXIT_PASSED) {
             if (missed != NULL) {
-                fail_missed(e, missed);
+                fail_missed(e, &list, missed);
             } else {
                 fail(e, "there are no cases");
             }

@@ -444,6 +444,11 @@ int plants_main(int argc, char **argv) {
             return code;
         }
     }
+    for (int i = optind; i < argc; ++i) {
+        if (argv[i][0] == 0) {
+            return usage_error("plants", "a NAME is empty (without any, all plants are run)");
+        }
+    }
     const int code = judging_check("plants", &j);
     return code >= 0 ? code : plants(&j, only, argv + optind, (size_t)(argc - optind));
 }

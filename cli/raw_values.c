@@ -2,6 +2,7 @@
 #include "../gpu/raw.h"
 #include "../gpu/yaml.h"
 #include "../ref/activation.h"
+#include "../ref/checked.h"
 #include "../ref/format.h"
 #include "../ref/printable.h"
 #include "../reports/file.h"
@@ -67,7 +68,8 @@ static bool print_json(FILE *to, const struct conversion *c, size_t size, const 
 
 static void print_text(FILE *to, const struct conversion *c, const char *out, size_t size, const char *sha256) {
     char shown[1024];
-    fprintf(to, "%s  %zu blocks  %zu values  ", c->format, c->blocks, c->values);
+    fprintf(to, "%s  %zu block%s  %zu value%s  ", c->format, c->blocks, plural(c->blocks), c->values,
+            plural(c->values));
     if (c->range.least <= c->range.largest)
         fprintf(to, "least %.9g  largest %.9g  ", c->range.least, c->range.largest);
     if (c->range.not_finite)

@@ -150,6 +150,9 @@ static int run(const char *path, struct options *o) {
         if (good && o->one_class && s->operands_in_files) {
             good = fail(&e, "%s: --data: the operands are in files", path);
         }
+        if (good && o->one_class && s->contract == NULL) {
+            good = fail(&e, "%s: --data: there is no contract, and `fill` says what is in the buffers", path);
+        }
         const struct shape shape = {values, value_count};
         if (good) {
             judging_threads("run", &o->judging);
@@ -161,12 +164,14 @@ static int run(const char *path, struct options *o) {
         terminal_failures(stdout, outcomes, count, DATA_CLASSES, 0);
         for (size_t i = 0; i < count; ++i) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {
-                char *open = audit_summary(outcomes[i].audit);
-                printf("PASS %s%s%s%s%s\n", outcomes[i].id,
+                char *open = audit_summary(outcomes[i].audit), *left = outcome_not_judged(&outcomes[i]);
+                printf("PASS %s%s%s%s%s%s%s%s\n", outcomes[i].id,
                        outcomes[i].parity_judged ? "" : "   (parity not judged: no contract and no `expect`)",
+                       left != NULL ? "   (" : "", left != NULL ? left : "", left != NULL ? ")" : "",
                        open != NULL ? "   (the program leaves bits open: " : "", open != NULL ? open : "",
                        open != NULL ? "; warpproof audit)" : "");
                 free(open);
+                free(left);
                 terminal_prints(stdout, &outcomes[i]);
                 terminal_notes(stdout, &outcomes[i]);
             }
@@ -224,7 +229,7 @@ int run_main(int argc, char **argv) {
                 parse_class(optarg, &o) ? -1 : usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);
         } else if (c == SEED) {
             if (yaml_parse_integer(optarg, &seed) != NULL || seed < 0) {
-                code = usage_error("run", "--seed %s: want an integer of at least 0", optarg);
+                code = usage_error("run", "--seed %s: want an integer in 0 .. 9223372036854775807", optarg);
             } else {
                 o.seed = (uint64_t)seed;
             }

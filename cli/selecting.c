@@ -1,6 +1,8 @@
 #include "selecting.h"
+#include "../ref/checked.h"
 #include "command.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int check_patterns(const char *command, const char *const *patterns, size_t n) {
@@ -12,22 +14,44 @@ int check_patterns(const char *command, const char *const *patterns, size_t n) {
     return -1;
 }
 
-bool note_models(const char *command, const struct case_list *list) {
+bool note_models(const char *command, const struct case_list *list, bool absent) {
     bool unreadable = false;
     for (size_t i = 0; i < list->model_count; ++i) {
         const struct case_model *m = list->models[i];
         if (m->why != NULL) {
             unreadable = true;
             fprintf(stderr, "warpproof %s: the cases of %s are not there: %s\n", command, m->name, m->why);
-        } else if (m->file == NULL) {
+        } else if (m->file == NULL && absent) {
             fprintf(stderr, "warpproof %s: the cases of %s are not there: `make models` brings it\n", command, m->name);
         }
     }
     return unreadable;
 }
 
-bool fail_missed(struct error *e, const char *pattern) {
+/* The pattern names a class of made data, and a model's cases are of class real. */
+static bool is_of_made_data(const char *pattern) {
+    bool made = false;
+    for (int k = 0; k < DATA_CLASSES; ++k) {
+        char *part = must_format("/%s", data_class_names[k]);
+        made |= k != DATA_REAL && strstr(pattern, part) != NULL;
+        free(part);
+    }
+    return made;
+}
+
+bool fail_missed(struct error *e, const struct case_list *list, const char *pattern) {
     const bool glob = strpbrk(pattern, "*?[") != NULL;
-    return fail(e, "no case matches '%s'%s (see warpproof list cases)", pattern,
-                glob ? "; a glob must match a whole id, '*' at its ends helps" : "");
+    char *absent = must_strdup("");
+    for (size_t i = 0; i < list->model_count && !is_of_made_data(pattern); ++i) {
+        const struct case_model *m = list->models[i];
+        if (m->file == NULL && m->why == NULL) {
+            char *more = must_format("%s; those of %s are not there: `make models` brings it", absent, m->name);
+            free(absent);
+            absent = more;
+        }
+    }
+    fail(e, "no case matches '%.500s'%s (see warpproof list cases%.500s)", pattern,
+         glob ? "; a glob must match a whole id, '*' at its ends helps" : "", absent);
+    free(absent);
+    return false;
 }

@@ -8,11 +8,12 @@
  * id. */
 int check_patterns(const char *command, const char *const *patterns, size_t n);
 
-/* Names on stderr every model whose cases are not there, and why. Returns whether some model is there and cannot be
- * read. */
-bool note_models(const char *command, const struct case_list *list);
+/* Names on stderr every model that is there and cannot be read, and why; with absent, those that are not there as well.
+ * Returns whether some model cannot be read. */
+bool note_models(const char *command, const struct case_list *list, bool absent);
 
-/* "no case matches 'PATTERN'", with a hint when it is a glob: globs are held to whole ids. Returns false. */
-bool fail_missed(struct error *e, const char *pattern);
+/* "no case matches 'PATTERN'", with a hint when it is a glob: globs are held to whole ids; and with the models that are
+ * absent, where it may mean cases of those. Returns false. */
+bool fail_missed(struct error *e, const struct case_list *list, const char *pattern);
 
 #endif

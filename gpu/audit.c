@@ -1,5 +1,6 @@
 #include "audit.h"
 #include "../ref/checked.h"
+#include "machine/isa.h"
 #include "machine/tensor_model.h"
 #include <stdlib.h>
 #include <string.h>
@@ -212,4 +213,29 @@ size_t audit_open(const struct audit *a) {
     for (int k = 0; k < AUDIT_KINDS; ++k)
         n += audit_is_open((enum audit_kind)k) ? a->count[k] : 0;
     return n;
+}
+
+char *audit_refusal(const struct ptx_module *m, const struct ptx_function *entry, const struct arch *arch) {
+    enum { MOST_PARAMETERS = 1 << 20 }; /* bytes; ptxas takes 32764 */
+    static struct launch_member none;
+    if (entry->param_bytes > MOST_PARAMETERS)
+        return must_format("%s: entry %s has %zu bytes of parameters", m->path, entry->name, entry->param_bytes);
+    struct launch_arg *args = must_calloc(entry->param_count + 1, sizeof *args);
+    for (size_t i = 0; i < entry->param_count; ++i) /* zeros */
+        args[i] = (struct launch_arg){
+            .buffer = -1, .bytes = m->variables[entry->params[i]].bytes, .members = &none, .member_count = 0};
+    const struct launch l = {.module = m,
+                             .entry = entry->name,
+                             .grid = {1, 1, 1},
+                             .block = {32, 1, 1},
+                             .args = args,
+                             .arg_count = entry->param_count,
+                             .options = {.arch = arch}};
+    struct error e;
+    const struct isa *isa = isa_choose(&e);
+    struct program *p = isa ? decode(&l, isa, &e) : NULL;
+    char *said = p ? NULL : must_strdup(e.text);
+    program_free(p);
+    free(args);
+    return said;
 }

@@ -45,5 +45,8 @@ void audit_entry(const struct ptx_module *m, const struct ptx_function *entry, c
                  struct audit *a);
 void audit_free(struct audit *a);
 size_t audit_open(const struct audit *a); /* items that leave bits open */
+/* What the machine says of the first instruction within reach that it does not run, of which an audit knows nothing:
+ * one line that the caller frees; NULL when it runs all. */
+char *audit_refusal(const struct ptx_module *m, const struct ptx_function *entry, const struct arch *arch);
 
 #endif

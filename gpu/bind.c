@@ -108,13 +108,18 @@ struct binder {
     const struct operands *operands;
     uint64_t seed;
     struct bound *b;
-    size_t total; /* bytes of the buffers measured so far and of their expected bytes */
+    size_t total;     /* bytes of the variables, of the buffers measured so far and of their expected bytes */
+    size_t variables; /* .global */
     struct error *e;
 };
 
 static bool count_bytes(struct binder *r, const struct spec_arg *a, size_t bytes) {
     if (size_add(r->total, bytes, &r->total) && r->total <= BIND_MAX_BYTES)
         return true;
+    if (r->variables)
+        return yaml_fail(r->spec->doc, a->node, 0, r->e,
+                         "with buffer %s and %zu bytes of .global variables the launch takes more than %zu bytes",
+                         a->name, r->variables, BIND_MAX_BYTES);
     return yaml_fail(r->spec->doc, a->node, 0, r->e, "with buffer %s the launch takes more than %zu bytes", a->name,
                      BIND_MAX_BYTES);
 }
@@ -231,6 +236,14 @@ static bool describe_arguments(struct binder *r) {
     return true;
 }
 
+/* .const variables have a limit of their own (launch_excess). */
+static bool count_variables(struct binder *r, const struct ptx_module *m) {
+    r->total = r->variables = m ? ptx_space_bytes(m, PTX_GLOBAL) : 0;
+    return r->total <= BIND_MAX_BYTES ||
+           fail(r->e, "%.600s: the .global variables take %zu bytes, a launch may take %zu with its buffers", m->path,
+                r->total, BIND_MAX_BYTES);
+}
+
 /* Only now, when all values are known to be good: gigabytes may be filled here. */
 static bool fill_buffers(const struct binder *r) {
     const struct launch *l = &r->b->launch;
@@ -295,17 +308,50 @@ static bool build(struct binder *r, const struct ptx_module *module) {
     l->shared_bytes = (size_t)shared;
     l->step_budget = (uint64_t)steps;
     l->cubin = spec->cubin;
-    return evaluate_planes(spec, r->shape, l, r->e) && describe_arguments(r) && fill_buffers(r);
+    return evaluate_planes(spec, r->shape, l, r->e) && count_variables(r, module) && describe_arguments(r) &&
+           fill_buffers(r);
 }
 
 bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
                  const struct operands *operands, uint64_t seed, struct bound *b, struct error *e) {
     *b = (struct bound){.spec = spec, .result = SIZE_MAX};
-    struct binder r = {spec, shape, operands, seed, b, 0, e};
+    struct binder r = {spec, shape, operands, seed, b, 0, 0, e};
     if (build(&r, module))
         return true;
     bound_free(b);
     return false;
+}
+
+bool bound_check(const struct bound *b, struct error *e) {
+    const struct spec *s = b->spec;
+    struct launch_place at;
+    struct error why;
+    if (launch_check_at(&b->launch, &at, &why))
+        return true;
+    const struct yaml_node *root = s->doc->root, *node = NULL;
+    switch (at.part) {
+    case LAUNCH_OTHER: /* of the program: the message names its file */
+        break;
+    case LAUNCH_ENTRY:
+        node = yaml_get(root, "entry");
+        break;
+    case LAUNCH_GRID:
+        node = yaml_get(yaml_get(root, "launch"), "grid");
+        break;
+    case LAUNCH_BLOCK:
+        node = yaml_get(yaml_get(root, "launch"), "block");
+        break;
+    case LAUNCH_ARGUMENT:
+        node = at.argument < s->arg_count ? s->args[at.argument].node : yaml_get(root, "args");
+        break;
+    case LAUNCH_PLANES:
+        node = yaml_get(root, "planes");
+        break;
+    }
+    if (node)
+        return yaml_fail(s->doc, node, 0, e, "%s", why.text);
+    return at.part == LAUNCH_OTHER || at.part == LAUNCH_ENTRY ? fail(e, "%s", why.text)
+                                                              : fail(e, "%s: %s", s->path, why.text);
 }
 
 void bound_free(struct bound *b) {

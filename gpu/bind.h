@@ -11,7 +11,7 @@
  * which no arithmetic produces (results are quiet), and no value of an index or a count. */
 #define BIND_POISON UINT32_C(0x7fa5dead)
 
-#define BIND_MAX_BYTES ((size_t)4 << 30) /* of all buffers of a launch and their expected bytes together */
+#define BIND_MAX_BYTES ((size_t)4 << 30) /* of .global variables, buffers and expected bytes of a launch together */
 
 struct bound {
     const struct spec *spec; /* the caller's; names in the launch point into it */
@@ -37,6 +37,8 @@ bool bind_needs(const struct spec *spec, const struct shape *shape, char **unmet
  * BIND_MAX_BYTES; *b then holds nothing. */
 bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
                  const struct operands *operands, uint64_t seed, struct bound *b, struct error *e);
+/* launch_check, with the place in the launch file. */
+bool bound_check(const struct bound *b, struct error *e);
 void bound_free(struct bound *b);
 
 /* What a launch file says about the operands of its contract: their files, when they are in files (then class file),

@@ -2,6 +2,7 @@
  * capability (grid, block, shared memory); PTX ISA 11.4 (.maxntid, .reqntid). */
 #include "launch.h"
 #include "../ref/checked.h"
+#include "requires.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +11,19 @@
 const char *const watch_names[WATCHES] = {"bounds",  "alignment", "planes", "uninit",
                                           "hazards", "async",     "sync",   "stores"};
 
-enum { MOST_STATIC = 48 * 1024 }; /* bytes of static shared memory, on every architecture */
+/* Bytes on every architecture: static shared memory of a block, constants of a module (PTX ISA 5.1.3). */
+enum { MOST_STATIC = 48 * 1024, MOST_CONSTANT = 64 * 1024 };
 
-static bool check_dimensions(const struct launch *l, const struct ptx_function *f, struct error *e) {
+static bool check_dimensions(const struct launch *l, const struct ptx_function *f, struct launch_place *at,
+                             struct error *e) {
     static const uint32_t most_grid[3] = {2147483647u, 65535, 65535}, most_block[3] = {1024, 1024, 64};
     const char *const dims = "xyz";
     uint64_t threads = 1, most_threads = 1;
     for (int k = 0; k < 3; ++k) {
+        at->part = LAUNCH_GRID;
         if (!l->grid[k] || l->grid[k] > most_grid[k])
             return fail(e, "grid.%c is %u, must be 1 .. %u", dims[k], l->grid[k], most_grid[k]);
+        at->part = LAUNCH_BLOCK;
         if (!l->block[k] || l->block[k] > most_block[k])
             return fail(e, "block.%c is %u, must be 1 .. %u", dims[k], l->block[k], most_block[k]);
         threads *= l->block[k];
@@ -91,14 +96,17 @@ static bool check_kind(size_t i, const struct launch_arg *a, const struct ptx_fu
                 8 * v->bytes);
 }
 
-static bool check_arguments(const struct launch *l, const struct ptx_function *f, struct error *e) {
+static bool check_arguments(const struct launch *l, const struct ptx_function *f, struct launch_place *at,
+                            struct error *e) {
+    *at = (struct launch_place){LAUNCH_ARGUMENT, l->arg_count > f->param_count ? f->param_count : SIZE_MAX};
     if (l->arg_count != f->param_count)
-        return fail(e, "%.200s has %zu parameters, the launch gives %zu arguments", f->name, f->param_count,
-                    l->arg_count);
+        return fail(e, "%.200s has %zu parameter%s, the launch gives %zu argument%s", f->name, f->param_count,
+                    plural(f->param_count), l->arg_count, plural(l->arg_count));
     for (size_t i = 0; i < l->arg_count; ++i) {
         const struct launch_arg *a = &l->args[i];
         const struct ptx_variable *v = &l->module->variables[f->params[i]];
         const bool array = v->bytes != ptx_type_bytes(v->type);
+        at->argument = i;
         if (a->members && v->type == PTX_B8) {
             if (!check_struct(l, i, a, f, v, e))
                 return false;
@@ -120,6 +128,7 @@ static bool check_arguments(const struct launch *l, const struct ptx_function *f
         if (!check_kind(i, a, f, v, e))
             return false;
     }
+    at->part = LAUNCH_OTHER;
     for (size_t i = 0; i < l->buffer_count; ++i) {
         const struct launch_buffer *b = &l->buffers[i];
         const char *name = b->name ? b->name : "";
@@ -150,17 +159,51 @@ static bool check_planes(const struct launch *l, struct error *e) {
     return true;
 }
 
-bool launch_check(const struct launch *l, struct error *e) {
+static bool check_target(const struct launch *l, const struct ptx_function *f, struct error *e) {
+    const struct arch *arch = l->options.arch ? l->options.arch : arch_default();
+    const char *which = l->options.arch ? "" : ", the default of --arch";
+    char *why;
+    if (!target_fits(l->module, arch, &why)) {
+        fail(e, "%.600s:%d: %s, and the launch is for %s%s", l->module->path, l->module->target_line, why, arch->name,
+             which);
+        free(why);
+        return false;
+    }
+    return !f->cluster[0] || arch->sm >= 90 ||
+           fail(e, "%.600s:%d: %.200s has clusters, which need sm_90, and the launch is for %s", l->module->path,
+                f->ptx_line, f->name, arch->name);
+}
+
+bool launch_check_at(const struct launch *l, struct launch_place *at, struct error *e) {
+    *at = (struct launch_place){LAUNCH_OTHER, SIZE_MAX};
     if (!l->module || !l->entry)
         return fail(e, "a launch needs a module and an entry");
     const struct ptx_function *f = ptx_entry_named(l->module, l->entry);
+    at->part = LAUNCH_ENTRY;
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
-    return check_dimensions(l, f, e) && check_arguments(l, f, e) && check_planes(l, e);
+    at->part = LAUNCH_OTHER;
+    if (!check_target(l, f, e) || !check_dimensions(l, f, at, e) || !check_arguments(l, f, at, e))
+        return false;
+    at->part = LAUNCH_PLANES;
+    return check_planes(l, e);
 }
 
-char *launch_excess(const struct launch *l) {
+bool launch_check(const struct launch *l, struct error *e) {
+    struct launch_place at;
+    return launch_check_at(l, &at, e);
+}
+
+char *launch_excess(const struct launch *l, const char **suspects) {
     const struct arch *arch = l->options.arch ? l->options.arch : arch_default();
+    const size_t constants = ptx_space_bytes(l->module, PTX_CONST);
+    if (constants > MOST_CONSTANT) {
+        if (suspects)
+            *suspects = "a table that belongs into .global memory";
+        return must_format("%zu B of .const variables, a module has at most %d", constants, MOST_CONSTANT);
+    }
+    if (suspects)
+        *suspects = "a tile or a number of stages that was sized for another architecture";
     const size_t fixed = ptx_static_shared(l->module, ptx_entry_named(l->module, l->entry));
     if (fixed > MOST_STATIC)
         return must_format("%zu B of static shared memory, a block has at most %d", fixed, MOST_STATIC);

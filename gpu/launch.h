@@ -150,8 +150,11 @@ struct event {
     size_t bytes;    /* of one lane's access */
     uint32_t block[3], warp, lane;
     size_t instruction; /* index into trace.sites */
-    const char *name;   /* SPACE_REGISTER: the register, as the PTX calls it; owned by the module */
-    bool anonymous;     /* a real GPU: nobody knows by which thread and instruction */
+    const char *name;   /* the register, or the .global or .const variable, as the PTX calls it; else NULL; owned by
+                         * the module */
+    enum event_space window; /* SPACE_GLOBAL outside of all buffers and variables: the space whose generic address it
+                              * is, or SPACE_NONE */
+    bool anonymous;          /* a real GPU: nobody knows by which thread and instruction */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };
@@ -247,14 +250,21 @@ bool trace_complete(const struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
  * array of bytes of the same size),
- * block at most 1024 threads and not beyond .maxntid, grid within limits, planes tile the arena. */
+ * the module's .target is one that the architecture of the options can load, block at most 1024 threads and not beyond
+ * .maxntid, grid within limits, planes tile the arena. */
 bool launch_check(const struct launch *l, struct error *e);
+
+struct launch_place { /* the part of a launch that is wrong */
+    enum { LAUNCH_OTHER, LAUNCH_ENTRY, LAUNCH_GRID, LAUNCH_BLOCK, LAUNCH_ARGUMENT, LAUNCH_PLANES } part;
+    size_t argument; /* SIZE_MAX: one is missing */
+};
+bool launch_check_at(const struct launch *l, struct launch_place *at, struct error *e);
 /* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
 void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);
 
-/* What a checked launch asks for and the architecture of its options does not have: *text = "135168 B of shared memory,
- * sm_121 gives a block 101376" (the caller frees it), or NULL. */
-char *launch_excess(const struct launch *l);
+/* What a checked launch asks for and the architecture of its options does not have: "135168 B of shared memory, sm_121
+ * gives a block 101376" (the caller frees it), or NULL; *suspects, where asked for: where that may come from. */
+char *launch_excess(const struct launch *l, const char **suspects);
 /* The trace of a launch that asks for too much: EVENT_LIMIT alone. */
 void launch_refused(const struct launch *l, struct trace *t);
 

@@ -61,7 +61,8 @@ __attribute__((format(printf, 4, 5))) static bool fail_at(const struct yaml_doc 
 static bool read_file(struct yaml_doc *doc, struct error *e) {
     int fd = open(doc->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not block the open */
     if (fd < 0)
-        return fail(e, "%.300s: cannot be opened: %s", doc->path, strerror(errno));
+        return *doc->path ? fail(e, "%.300s: cannot be opened: %s", doc->path, strerror(errno))
+                          : fail(e, "the name of a file is empty");
     struct stat st;
     bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     if (!ok)
@@ -110,6 +111,10 @@ static bool is_control(uint32_t code) {
 /* Only printable UTF-8 goes on: a caret line needs it, and so does a terminal. */
 static bool check_characters(struct yaml_doc *doc, struct error *e) {
     const unsigned char *s = (const unsigned char *)doc->text;
+    if (doc->length >= 3 && !memcmp(s, "\xef\xbb\xbf", 3)) {
+        memset(doc->text, ' ', 3); /* the caret line has no place for it */
+        return fail_at(doc, 0, e, "a byte order mark is not accepted: save the file as UTF-8 without one");
+    }
     for (size_t i = 0, n; i < doc->length; i += n) {
         uint32_t code = 0;
         n = utf8_length(s + i, doc->length - i, &code);

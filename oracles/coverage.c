@@ -27,35 +27,64 @@ static void grid_of(const struct evidence *e, size_t buffer, size_t *n0, size_t 
     }
 }
 
+struct holes { /* cells that are not written, or not all of their bytes; and how many bytes those lack */
+    size_t cells, none, part, least, most;
+};
+
+static char *holes_text(const struct holes *h, const struct launch_buffer *b) {
+    if (h->part == 0) {
+        return must_format("%zu of %zu cell%s of %s never written", h->none, h->cells, plural(h->cells), b->name);
+    }
+    char *lack = h->least == h->most ? must_format("%zu", h->most) : must_format("%zu to %zu", h->least, h->most);
+    char *none = h->none > 0 ? must_format(", and %zu never written", h->none) : must_strdup("");
+    char *text = must_format("%zu of %zu cell%s of %s written in part, without %s of %s %zu byte%s%s", h->part,
+                             h->cells, plural(h->cells), b->name, lack, h->part == 1 ? "its" : "their", b->cell_bytes,
+                             plural(b->cell_bytes), none);
+    free(lack);
+    free(none);
+    return text;
+}
+
 static bool judge_unwritten(const struct evidence *e, size_t buffer, struct findings *out) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
-    const size_t cells = b->bytes / b->cell_bytes;
-    uint8_t *wrong = must_calloc(cells, 1);
-    size_t count = 0, first = cells;
-    for (size_t c = 0; c < cells; ++c) {
-        wrong[c] = evidence_unwritten(e, buffer, c);
-        count += wrong[c];
-        first = wrong[c] && first == cells ? c : first;
+    struct holes h = {.cells = b->bytes / b->cell_bytes, .least = b->cell_bytes};
+    uint8_t *wrong = must_calloc(h.cells, 1);
+    size_t first = h.cells;
+    for (size_t c = 0; c < h.cells; ++c) {
+        const size_t bytes = evidence_unwritten(e, buffer, c);
+        if (bytes == 0) {
+            continue;
+        }
+        wrong[c] = 1;
+        first = first == h.cells ? c : first;
+        if (bytes == b->cell_bytes) {
+            ++h.none;
+            continue;
+        }
+        ++h.part;
+        h.least = bytes < h.least ? bytes : h.least;
+        h.most = bytes > h.most ? bytes : h.most;
     }
-    if (count > 0) {
+    if (first < h.cells) {
         size_t n0, n1;
         struct where axes;
         grid_of(e, buffer, &n0, &n1, &axes);
         struct pattern p = pattern_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);
         struct finding *f = findings_add(out, "coverage", VERDICT_UNWRITTEN);
         where_cell(&f->where, e, buffer, first);
-        f->summary = must_format("%zu of %zu cells of %s never written", count, cells, b->name);
-        const char *suspects = count == cells
-                                   ? "nothing was written: empty grid, early return, or the wrong output argument"
-                               : p.suspects ? p.suspects
-                                            : "tail mask, tile count or a fragment column that is never stored";
+        f->summary = holes_text(&h, b);
+        const char *suspects =
+            h.none == h.cells ? "nothing was written: empty grid, early return, or the wrong output argument"
+            : h.none == 0     ? "a store narrower than an element, or a `type` in the launch file that is wider"
+            : p.suspects      ? p.suspects
+                              : "tail mask, tile count or a fragment column that is never stored";
         f->suspects = must_strdup(suspects);
-        finding_line(f, "never", "%s", f->summary);
+        finding_line(f, h.part > 0 ? "part" : "never", "%s", f->summary);
         finding_line(f, "shape", "%s", p.text);
         free(p.text);
     }
     free(wrong);
-    return count > 0;
+    return first < h.cells;
 }
 
 static bool judge_twice(const struct evidence *e, size_t buffer, struct findings *out) {
@@ -80,8 +109,9 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     struct finding *f = findings_add(out, "coverage", VERDICT_HAZARD);
     where_cell(&f->where, e, buffer, first);
     where_writer(&f->where, e->launch, e->trace, &h->last);
-    f->summary = must_format(
-        "%zu cells of %s stored by different threads with different bytes and nothing to order them", count, b->name);
+    f->summary =
+        must_format("%zu cell%s of %s stored by different threads with different bytes and nothing to order them",
+                    count, plural(count), b->name);
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
     char *a = writer_text(e->launch, e->trace, &h->first), *z = writer_text(e->launch, e->trace, &h->last);
     finding_line(f, "twice", "%s", f->summary);
@@ -114,5 +144,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_coverage = {
     .name = "coverage",
     .about = "every output cell is written, and by one thread",
+    .watches = WATCH_STORES,
     .judge = judge,
 };

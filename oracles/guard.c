@@ -22,8 +22,17 @@ static const char *space_name(enum event_space s) {
     return "memory";
 }
 
-/* "plane sda_q (8192 B)", "buffer result (9240 B)", "the shared arena (98304 B)", "static shared memory (256 B)",
- * "shared memory (256 B static, 512 B dynamic)". */
+static const struct ptx_variable *variable_of(const struct launch *l, const struct event *v) {
+    for (size_t i = 0; v->space == SPACE_GLOBAL && v->name != NULL && i < l->module->variable_count; ++i) {
+        if (l->module->variables[i].name == v->name) {
+            return &l->module->variables[i];
+        }
+    }
+    return NULL;
+}
+
+/* "plane sda_q (8192 B)", "buffer result (9240 B)", "variable table (64 B)", "the shared arena (98304 B)", "static
+ * shared memory (256 B)", "shared memory (256 B static, 512 B dynamic)". */
 static char *target_text(const struct launch *l, const struct event *v) {
     if (v->plane >= 0) {
         return must_format("plane %s (%zu B)", l->planes[v->plane].name, l->planes[v->plane].bytes);
@@ -38,14 +47,24 @@ static char *target_text(const struct launch *l, const struct event *v) {
         }
         return must_format("%s (%zu B)", fixed ? "static shared memory" : "the shared arena", fixed + l->shared_bytes);
     }
+    const struct ptx_variable *variable = variable_of(l, v);
+    if (variable != NULL) {
+        return must_format("variable %s (%zu B)", variable->name, variable->bytes);
+    }
+    if (v->window != SPACE_NONE) {
+        return must_format("%s, which is an address of %s", space_name(v->space), space_name(v->window));
+    }
     return must_strdup(space_name(v->space));
 }
 
 static const char *target_name(const struct launch *l, const struct event *v) {
-    return v->plane >= 0    ? l->planes[v->plane].name
-           : v->buffer >= 0 ? l->buffers[v->buffer].name
-                            : space_name(v->space);
+    return v->plane >= 0                                 ? l->planes[v->plane].name
+           : v->buffer >= 0                              ? l->buffers[v->buffer].name
+           : v->space == SPACE_GLOBAL && v->name != NULL ? v->name
+                                                         : space_name(v->space);
 }
+
+extern const struct oracle oracle_guard;
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     const struct launch *l = e->launch;
@@ -56,14 +75,19 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             continue;
         }
         char *target = target_text(l, v);
-        char *what = must_format("%zu-byte %s at byte %" PRId64 " of %s", v->bytes, v->store ? "store" : "load",
-                                 v->offset, target);
+        char *access = access_text(e, v->instruction, v->bytes, v->store);
+        char *what = v->window == SPACE_NONE
+                         ? must_format("%s at byte %" PRId64 " of %s", access, v->offset, target)
+                         : must_format("%s at 0x%" PRIx64 " of %s", access, (uint64_t)v->offset, target);
+        free(access);
         const char *suspects = NULL, *tail = "";
         char *reach = NULL;
         switch (v->kind) {
         case EVENT_OUT_OF_BOUNDS:
             tail = ": out of bounds";
-            suspects = "index past the end, grid or tail mask too wide, or a size taken from the wrong number";
+            suspects = v->window == SPACE_NONE
+                           ? "index past the end, grid or tail mask too wide, or a size taken from the wrong number"
+                           : "a generic access that is written as one of global memory, or a cvta too many";
             break;
         case EVENT_BAD_TARGET: {
             const bool call = v->bytes == 8;
@@ -113,12 +137,13 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         free(what);
         free(reach);
     }
-    const uint32_t mine = WATCH_BOUNDS | WATCH_ALIGNMENT | WATCH_PLANES;
+    const uint32_t mine = oracle_guard.watches;
     return found ? RULING_FOUND : (e->launch->options.unwatched & mine) == mine ? RULING_NOT_JUDGED : RULING_CLEAN;
 }
 
 const struct oracle oracle_guard = {
     .name = "guard",
     .about = "accesses stay in their buffer, arena and plane, are aligned, and leave inputs alone",
+    .watches = WATCH_BOUNDS | WATCH_ALIGNMENT | WATCH_PLANES,
     .judge = judge,
 };

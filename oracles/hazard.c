@@ -8,11 +8,12 @@
 #include <string.h>
 
 static const char *place(const struct launch *l, const struct event *v, const char **kind) {
-    *kind = v->plane >= 0 ? "plane " : v->buffer >= 0 ? "buffer " : "";
+    *kind = v->plane >= 0 ? "plane " : v->buffer >= 0 ? "buffer " : v->name != NULL ? "variable " : "";
     return v->plane >= 0              ? l->planes[v->plane].name
            : v->buffer >= 0           ? l->buffers[v->buffer].name
            : v->space == SPACE_SHARED ? "shared memory"
-                                      : "a variable of the module";
+           : v->name != NULL          ? v->name
+                                      : "global memory";
 }
 
 static bool is_copy(const struct evidence *e, size_t instruction) {
@@ -23,11 +24,6 @@ static bool is_copy(const struct evidence *e, size_t instruction) {
 static bool is_nc(const struct evidence *e, size_t instruction) {
     const char *text = instruction < e->trace->site_count ? e->trace->sites[instruction].text : NULL;
     return text != NULL && strstr(text, ".nc.") != NULL;
-}
-
-/* "4-byte store", "16-byte copy". */
-static char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store) {
-    return must_format("%zu-byte %s", bytes, is_copy(e, instruction) ? "copy" : store ? "store" : "load");
 }
 
 static const char *suspects_of(const struct evidence *e, const struct event *v) {
@@ -122,8 +118,10 @@ static void note_benign(const struct evidence *e, struct findings *out) {
     }
 }
 
+extern const struct oracle oracle_hazard;
+
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    const uint32_t mine = WATCH_HAZARDS | WATCH_ASYNC;
+    const uint32_t mine = oracle_hazard.watches;
     if ((e->launch->options.unwatched & mine) == mine || e->trace->on_gpu) {
         return RULING_NOT_JUDGED;
     }
@@ -157,5 +155,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_hazard = {
     .name = "hazard",
     .about = "no two threads touch one byte in an order that nothing fixes, and no copy in flight is touched",
+    .watches = WATCH_HAZARDS | WATCH_ASYNC,
     .judge = judge,
 };

@@ -45,8 +45,9 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         }
         if (v->kind == EVENT_LIMIT) {
             struct finding *f = findings_add(out, "launch", VERDICT_LAUNCH);
-            f->summary = launch_excess(e->launch);
-            f->suspects = must_strdup("a tile or a number of stages that was sized for another architecture");
+            const char *suspects;
+            f->summary = launch_excess(e->launch, &suspects);
+            f->suspects = must_strdup(suspects);
             finding_line(f, "launch", "%s", f->summary);
             finding_line(f, "", "nothing was run");
             found = true;

@@ -76,7 +76,27 @@ bool trace_same_line(const struct trace *t, size_t a, size_t b) {
 
 static bool same_fault(const struct evidence *e, const struct event *a, const struct event *b) {
     return a->kind == b->kind && a->plane == b->plane && a->other_plane == b->other_plane && a->buffer == b->buffer &&
-           a->store == b->store && trace_same_line(e->trace, a->instruction, b->instruction);
+           a->store == b->store && (a->space != SPACE_GLOBAL || a->name == b->name) &&
+           trace_same_line(e->trace, a->instruction, b->instruction);
+}
+
+static bool begins(const char *text, const char *opcode) {
+    return strncmp(text, opcode, strlen(opcode)) == 0;
+}
+
+const char *access_word(const struct trace *t, size_t instruction, bool store) {
+    const char *text = instruction < t->site_count ? t->sites[instruction].text : NULL;
+    if (text != NULL && begins(text, "cp.async")) {
+        return "copy";
+    }
+    if (text != NULL && (begins(text, "atom.") || begins(text, "red."))) {
+        return "atomic";
+    }
+    return store ? "store" : "load";
+}
+
+char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store) {
+    return must_format("%zu-byte %s", bytes, access_word(e->trace, instruction, store));
 }
 
 bool event_repeats(const struct evidence *e, size_t i) {
@@ -117,7 +137,7 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     finding_line(f, "by",
                  "block (%u,%u,%u) warp %u lane %u first; %" PRIu64 " lane%s in all, at %" PRIu64 " instruction%s",
                  event->block[0], event->block[1], event->block[2], event->warp, event->lane, accesses,
-                 accesses == 1 ? "" : "s", instructions, instructions == 1 ? "" : "s");
+                 plural(accesses), instructions, plural(instructions));
     finding_line(f, "site", "%s  %s", where_text(&f->where), f->where.instruction ? f->where.instruction : "");
     return f;
 }
@@ -195,11 +215,11 @@ static bool byte_unwritten(const struct evidence *e, size_t buffer, size_t i) {
     return e->launch->buffers[buffer].data[i] == poison[i % 4];
 }
 
-bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) {
+size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) {
     const size_t n = e->launch->buffers[buffer].cell_bytes;
     size_t unwritten = 0;
     for (size_t i = 0; i < n; ++i) {
         unwritten += byte_unwritten(e, buffer, cell * n + i);
     }
-    return e->trace->has_coverage ? unwritten > 0 : unwritten == n;
+    return e->trace->has_coverage || unwritten == n ? unwritten : 0;
 }

@@ -51,6 +51,8 @@ struct oracle {
     const char *name;  /* "parity" */
     const char *about; /* one line for `warpproof list oracles` */
     bool on_request;   /* judges only when asked to: a report does not mention that it did not */
+    uint32_t watches;  /* what it judges by (enum watch): without all of these not at all, without some in part; 0: by
+                        * other things */
     enum ruling (*judge)(const struct evidence *e, struct findings *out);
 };
 
@@ -72,7 +74,11 @@ const char *where_text(const struct where *p);
  * several instructions of one source line: they are one finding, the first event's. */
 struct finding *finding_of_event(struct findings *out, const char *oracle, enum verdict v, const struct evidence *e,
                                  size_t i, char *summary, const char *suspects);
-/* An earlier event has the same kind, plane, buffer and source line, so the finding is made already. */
+/* What an instruction does to memory: "store", "load", "copy" (cp.async), "atomic"; and "4-byte store", which the
+ * caller frees. */
+const char *access_word(const struct trace *t, size_t instruction, bool store);
+char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store);
+/* An earlier event has the same kind, plane, buffer or variable and source line, so the finding is made already. */
 bool event_repeats(const struct evidence *e, size_t i);
 
 /* What the cells of a buffer are called: token and row for a matrix result, element otherwise. cell[] and axis[] of p.
@@ -83,9 +89,9 @@ void where_cell(struct where *p, const struct evidence *e, size_t buffer, size_t
 uint64_t cell_value(const uint8_t *bytes, size_t n);
 char *cell_text(uint64_t v, unsigned bytes, bool is_f32);
 
-/* The launch left a cell of an OUT buffer unwritten: where stores are counted, one byte of it not stored is enough;
- * elsewhere poison must fill the whole cell. */
-bool evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
+/* How many bytes of a cell of an OUT buffer the launch left unwritten; where stores are not counted all of them, when
+ * poison fills the cell, or none. */
+size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
 
 /* The launch executed an instruction without a bit-exact model: equal or not, its bits prove nothing. */
 bool evidence_approximate(const struct evidence *e);

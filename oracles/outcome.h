@@ -16,6 +16,7 @@ struct outcome {
     struct findings findings;
     enum ruling rulings[ORACLES_MAX];                 /* by index in oracles[]; meaningless when skipped or refused */
     bool judged;                                      /* the launch ran and the oracles saw it */
+    uint32_t unwatched;                               /* enum watch: what the launch was not watched for */
     bool parity_judged;                               /* some output was compared with right bytes */
     char schedules[OUTCOME_SCHEDULES][SCHEDULE_NAME]; /* the orders that were run, the first one counts */
     size_t schedule_count;
@@ -32,6 +33,11 @@ struct outcome {
 };
 
 enum verdict outcome_verdict(const struct outcome *o); /* worst finding; SKIPPED; PASS */
+/* An oracle with some of its watches off. */
+bool outcome_in_part(const struct outcome *o, const struct oracle *oracle);
+/* "sync, uninit not judged, guard in part: --watches", or NULL when every oracle judged that has something to judge by.
+ * Parity, and with it truth, has words of its own. The caller frees it. */
+char *outcome_not_judged(const struct outcome *o);
 void outcome_free(struct outcome *o);
 
 #endif

@@ -196,9 +196,9 @@ static void describe_dispute(const struct evidence *e, size_t buffer, struct fin
     char *cell = w->axis[1] != NULL
                      ? must_format("%s %" PRId64 ", %s %" PRId64, w->axis[0], w->cell[0], w->axis[1], w->cell[1])
                      : must_format("%s %" PRId64, w->axis[0], w->cell[0]);
-    f->summary = must_format("contract %s and the expected file disagree in %zu of %zu cells, so neither says what is "
+    f->summary = must_format("contract %s and the expected file disagree in %zu of %zu cell%s, so neither says what is "
                              "right",
-                             e->contract->name, differ, cells);
+                             e->contract->name, differ, cells, plural(cells));
     finding_line(f, "parity", "%s", f->summary);
     finding_line(f, "first", "%s (%s byte %" PRId64 ")   contract %s   file %s", cell, b->name, w->offset, says,
                  recorded);
@@ -208,7 +208,8 @@ static void describe_dispute(const struct evidence *e, size_t buffer, struct fin
     if (whose != NULL) {
         finding_line(f, "kernel", "has %s", whose);
     } else {
-        finding_line(f, "kernel", "has the contract's bits in %zu cells, the file's in %zu", as_contract, as_file);
+        finding_line(f, "kernel", "has the contract's bits in %zu cell%s, the file's in %zu", as_contract,
+                     plural(as_contract), as_file);
     }
     f->suspects = must_strdup(as_file == cells ? "the kernel computes under another contract or split"
                                                : "the file was made of other operands, or under another contract or "
@@ -230,8 +231,8 @@ static void describe_approximate(const struct evidence *e, size_t buffer, const 
         count += wrong[c];
     }
     struct finding *f = findings_add(out, "parity", VERDICT_APPROXIMATE);
-    f->summary = must_format("%s: %zu of %zu cells differ from contract %s without the measured rcp.approx",
-                             e->launch->buffers[buffer].name, count, cells, e->contract->name);
+    f->summary = must_format("%s: %zu of %zu cell%s differ from contract %s without the measured rcp.approx",
+                             e->launch->buffers[buffer].name, count, cells, plural(cells), e->contract->name);
     f->suspects = must_strdup("fixtures/golden/rcp_approx_sm90.bin.zz is absent: with it the bits are exact");
     finding_line(f, "parity", "%s", f->summary);
     finding_line(f, "", "%s", f->suspects);

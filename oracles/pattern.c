@@ -141,10 +141,11 @@ struct pattern pattern_of(const uint8_t *wrong, size_t n0, size_t n1, const char
     const struct rule r0 = rule_of(&a0), r1 = rule_of(&a1);
     char *t0 = axis_text(&a0, &r0), *t1 = axis1 != NULL ? axis_text(&a1, &r1) : NULL;
     const size_t covered = a0.hit_count * a1.hit_count; /* the smallest box of rows x columns around the wrong cells */
-    char *partial =
-        covered == p.wrong ? must_strdup("") : must_format("; %zu of the %zu cells there", p.wrong, covered);
+    char *partial = covered == p.wrong
+                        ? must_strdup("")
+                        : must_format("; %zu of the %zu cell%s there", p.wrong, covered, plural(covered));
     if (p.wrong == p.total) {
-        p.text = must_format("all %zu cells wrong", p.total);
+        p.text = p.total == 1 ? must_strdup("the only cell wrong") : must_format("all %zu cells wrong", p.total);
     } else if (p.wrong == 1) {
         p.text =
             must_format("1 of %zu wrong: %s %zu%s%s", p.total, axis0, a0.first, axis1 ? ", " : "", axis1 ? t1 : "");

@@ -99,8 +99,8 @@ static char *side_text(const struct trace *t, const uint32_t block[3], uint32_t 
                        size_t instruction) {
     struct where p = {.cell = {-1, -1}};
     where_site(&p, t, instruction);
-    char *text = must_format("%s by block (%u,%u,%u) warp %u lane %u at %s", store ? "store" : "load", block[0],
-                             block[1], block[2], warp, lane, where_text(&p));
+    char *text = must_format("%s by block (%u,%u,%u) warp %u lane %u at %s", access_word(t, instruction, store),
+                             block[0], block[1], block[2], warp, lane, where_text(&p));
     free(p.file);
     free(p.inlined_file);
     free(p.instruction);
@@ -135,8 +135,9 @@ static void describe(const struct evidence *e, size_t buffer, const struct sched
     f->value_is_float = b->is_f32;
     f->want = cell_value(b->data + cell * b->cell_bytes, f->value_bytes);
     f->got = cell_value(o->launch->buffers[buffer].data + cell * b->cell_bytes, f->value_bytes);
-    f->summary = must_format("%zu of %zu cells of %s depend on the order: schedules %s and %s leave different bytes",
-                             count, b->bytes / b->cell_bytes, b->name, e->schedule, o->name);
+    f->summary =
+        must_format("%zu of %zu cell%s of %s depend on the order: schedules %s and %s leave different bytes", count,
+                    b->bytes / b->cell_bytes, plural(b->bytes / b->cell_bytes), b->name, e->schedule, o->name);
     f->suspects = must_strdup("float atomics, a missing barrier or wait, or blocks that use each other's results");
     finding_line(f, "order", "%s", f->summary);
     char *second = w->axis[1] != NULL ? must_format(", %s %lld", w->axis[1], (long long)w->cell[1]) : must_strdup("");

@@ -52,5 +52,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_sync = {
     .name = "sync",
     .about = "barriers and warp-wide instructions are reached by every lane that must reach them",
+    .watches = WATCH_SYNC,
     .judge = judge,
 };

@@ -129,7 +129,7 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
     }
     b->launch.threads = t->threads;
     b->launch.options = t->options;
-    if (!t->runner->run(&b->launch, trace, e)) {
+    if (!bound_check(b, e) || !t->runner->run(&b->launch, trace, e)) {
         return false;
     }
     struct orders orders = {.count = 0};
@@ -161,7 +161,11 @@ static bool run(const struct trial *t, struct bound *b, struct trace *trace, str
 
 static struct outcome empty(const struct trial *t) {
     return (struct outcome){
-        .id = must_strdup(t->id), .about = must_strdup(t->spec->kernel), .on_gpu = t->runner == &runner_device};
+        .id = must_strdup(t->id),
+        .about = must_strdup(t->spec->kernel),
+        .on_gpu = t->runner == &runner_device,
+        .unwatched = t->options.unwatched,
+    };
 }
 
 void trial_run(const struct trial *t, struct outcome *o) {

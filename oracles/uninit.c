@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static char *what(const struct launch *l, const struct event *v) {
+static char *what(const struct evidence *e, const struct event *v) {
+    const struct launch *l = e->launch;
     if (v->space == SPACE_REGISTER) {
         return must_format("register %s is used, and its value was never defined", v->name ? v->name : "?");
     }
@@ -14,7 +15,9 @@ static char *what(const struct launch *l, const struct event *v) {
                   : v->space == SPACE_LOCAL  ? must_strdup("local memory")
                   : v->space == SPACE_SHARED ? must_strdup("shared memory")
                                              : must_strdup("memory");
-    char *text = must_format("%zu-byte load: byte %" PRId64 " of %s was never written", v->bytes, v->offset, place);
+    char *access = access_text(e, v->instruction, v->bytes, v->store);
+    char *text = must_format("%s: byte %" PRId64 " of %s was never written", access, v->offset, place);
+    free(access);
     free(place);
     return text;
 }
@@ -62,7 +65,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i) || is_race(e, v)) {
             continue;
         }
-        struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e->launch, v), suspects_of(v));
+        struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e, v), suspects_of(v));
         f->where.buffer = must_strdup(v->space == SPACE_REGISTER ? (v->name ? v->name : "register")
                                       : v->plane >= 0            ? e->launch->planes[v->plane].name
                                       : v->buffer >= 0           ? e->launch->buffers[v->buffer].name
@@ -77,5 +80,6 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
 const struct oracle oracle_uninit = {
     .name = "uninit",
     .about = "no register and no byte of shared, local or output memory is read before it is written",
+    .watches = WATCH_UNINIT,
     .judge = judge,
 };

@@ -28,4 +28,8 @@ void *must_realloc(void *old, size_t count, size_t bytes);
 char *must_strdup(const char *s);
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+static inline const char *plural(size_t n) { /* "1 cell", "2 cells" */
+    return n == 1 ? "" : "s";
+}
+
 #endif

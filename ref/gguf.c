@@ -467,7 +467,7 @@ static struct gguf_file *open_and_parse(const char *path, bool takes_cut, struct
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO without a writer must not block */
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        fail(e, "%s: cannot open: %s", shown, strerror(errno));
+        *path ? fail(e, "%s: cannot open: %s", shown, strerror(errno)) : fail(e, "the name of a file is empty");
         if (fd >= 0)
             close(fd);
         return NULL;

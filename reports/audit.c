@@ -28,7 +28,8 @@ static void show(FILE *out, const struct ptx_module *m, const struct audit_item 
 void audit_table(FILE *out, const struct ptx_module *m, const struct audit_report *r, size_t most) {
     const struct audit *a = &r->audit;
     char safe[256];
-    fprintf(out, "%s: %zu instructions\n", printable(safe, sizeof safe, r->entry, strlen(r->entry)), a->instructions);
+    fprintf(out, "%s: %zu instruction%s\n", printable(safe, sizeof safe, r->entry, strlen(r->entry)), a->instructions,
+            plural(a->instructions));
     for (int k = 0; k < AUDIT_KINDS; ++k) {
         size_t shown = 0;
         if (a->count[k] == 0) {
@@ -46,9 +47,13 @@ void audit_table(FILE *out, const struct ptx_module *m, const struct audit_repor
         }
     }
     const size_t open = audit_open(a);
-    if (open == 0) {
+    if (r->refusal != NULL) {
+        fprintf(out, "  %s\n  the machine does not run that, and nothing is said of what it does not run\n",
+                r->refusal);
+    } else if (open == 0) {
         fprintf(out, "  nothing leaves bits open\n");
-    } else {
+    }
+    if (open > 0) {
         fprintf(out, "  %zu place%s leave%s bits open\n", open, open == 1 ? "" : "s", open == 1 ? "s" : "");
     }
 }
@@ -73,6 +78,7 @@ static struct fy_node *entry_node(struct fy_document *d, const struct ptx_module
     json_add_string(d, node, "entry", r->entry);
     json_add(d, node, "instructions", json_number(d, "%zu", a->instructions));
     json_add(d, node, "open", json_number(d, "%zu", audit_open(a)));
+    json_add_string(d, node, "not_run", r->refusal);
     for (int k = 0; k < AUDIT_KINDS; ++k) {
         json_add(d, counts, audit_names[k], json_number(d, "%zu", a->count[k]));
     }

@@ -56,7 +56,9 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
         const bool silent = oracles[i]->on_request && o->rulings[i] == RULING_NOT_JUDGED;
         if (o->rulings[i] != RULING_FOUND && !silent) {
             char *more = must_format("%s%s%s %s", text, text[0] ? "; " : "", oracles[i]->name,
-                                     o->rulings[i] == RULING_CLEAN ? "ok" : "not judged");
+                                     o->rulings[i] != RULING_CLEAN    ? "not judged"
+                                     : outcome_in_part(o, oracles[i]) ? "ok in part"
+                                                                      : "ok");
             free(text);
             text = more;
         }
@@ -288,7 +290,7 @@ void terminal_stats(FILE *out, const struct totals *t) {
             "%.1f M warp instructions/s and %.1f M MACs/s a thread\n",
             t->warp_instructions, t->macs, t->seconds, (double)t->warp_instructions / s / 1e6,
             (double)t->macs / s / 1e6);
-    fprintf(out, "run: %.2f s wall on %d threads\n", t->wall_seconds, t->threads);
+    fprintf(out, "run: %.2f s wall on %d thread%s\n", t->wall_seconds, t->threads, plural((size_t)t->threads));
 }
 
 void terminal_last_line(FILE *out, const struct totals *t) {

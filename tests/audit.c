@@ -141,6 +141,23 @@ Test(audit_command, output_and_exit_codes) {
     put_file("e.ptx", ".version 9.0\n.target sm_80\n.address_size 64\n",
              sizeof ".version 9.0\n.target sm_80\n.address_size 64\n" - 1);
     expect_result(run_command("audit %s/e.ptx", run_folder), 3, "no entry");
+    put_ptx("tex.frobnicate.u32 %r1, %r2;\nret;\n"); /* of what is not known nothing can be promised */
+    struct result unknown = run_command("audit %s/k.ptx", run_folder);
+    cr_expect(strstr(unknown.text, "nothing leaves bits open") == NULL, "promised:\n%s", unknown.text);
+    expect_result(unknown, 2, "unknown instruction `tex.frobnicate.u32 %r1, %r2` (k.cu:1)\n  the machine does not run");
+    expect_result(run_command("audit %s/k.ptx --json /dev/stdout", run_folder), 2, "\"not_run\": \"");
+    put_ptx("ex2.approx.f32 %f1, %f2;\ntex.frobnicate.u32 %r1, %r2;\nret;\n");
+    expect_result(run_command("audit %s/k.ptx", run_folder), 1, "1 place leaves bits open");
+    put_ptx("redux.sync.add.u32 %r1, %r2, -1;\nret;\n");
+    expect_result(run_command("audit %s/k.ptx", run_folder), 0, "nothing leaves bits open");
+    expect_result(run_command("audit %s/k.ptx --arch sm_75", run_folder), 2, "it needs sm_80");
+    static const char declared[] = ".version 9.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a);\n";
+    put_file("e.ptx", declared, sizeof declared - 1);
+    expect_result(run_command("audit %s/e.ptx", run_folder), 3, "no entry");
+    static const char huge[] =
+        ".version 9.0\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[4294967295]) { ret; }\n";
+    put_file("e.ptx", huge, sizeof huge - 1);
+    expect_result(run_command("audit %s/e.ptx", run_folder), 2, "4294967295 bytes of parameters");
     put_file("e.ptx", "no PTX", 6);
     expect_result(run_command("audit %s/e.ptx", run_folder), 2, "e.ptx:1:1:");
     expect_result(run_command("audit %s/nosuch.ptx", run_folder), 2, "nosuch.ptx: No such file");
@@ -152,7 +169,7 @@ Test(audit_command, output_and_exit_codes) {
     put_file("e.ptx", ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ret;}\n",
              sizeof ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ret;}\n" - 1);
     expect_result(run_command("audit %s/e.ptx --json %s/e.ptx", run_folder, run_folder), 2, "e.ptx is the input");
-    expect_result(run_command("audit %s/e.ptx", run_folder), 0, "k: 1 instructions");
+    expect_result(run_command("audit %s/e.ptx", run_folder), 0, "k: 1 instruction\n");
     expect_result(run_command("audit --help"), 0, "usage: warpproof audit");
     expect_result(run_command("audit fixtures/ptx/mmq_wide_ldb.ptx --json /nonexistent/x"), 2, "/nonexistent/x");
 }

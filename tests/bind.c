@@ -187,6 +187,38 @@ Test(bind, operands_must_be_there_and_of_the_shape) {
 #define FOREIGN(args, launch) "kernel: k\nptx: k.ptx\nentry: k\nlaunch: {" launch "}\nargs:\n" args
 #define LAUNCH                "grid: [1], block: [32]"
 
+/* Variables of the module are memory of the launch as buffers are. */
+Test(bind, variables_count_as_buffers_do) {
+    static const struct {
+        const char *variable, *says;
+    } rows[] = {
+        {".global .b8 g[1024];", NULL},
+        {".global .b8 g[4294967295];",
+         "with buffer x and 4294967295 bytes of .global variables the launch takes more than 4294967296 bytes"},
+        {".global .b8 g[4294967295], h[2];",
+         "k.ptx: the .global variables take 4294967297 bytes, a launch may take 4294967296 with its buffers"},
+        {".global .b8 g[1099511627776];", "k.ptx: the .global variables take 1099511627776 bytes"},
+        {".const .b8 g[4294967295];", NULL}, /* has a limit of its own */
+    };
+    struct spec *s = spec_of(FOREIGN("  - {in: x, type: u8, count: 3, fill: zero}\n", LAUNCH));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *text = must_format(".version 9.0\n.target sm_80\n.address_size 64\n%s\n.visible .entry k() { ret; }\n",
+                                 rows[i].variable);
+        struct error e = {""};
+        struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+        cr_assert_not_null(m, "%s", e.text);
+        struct bound b;
+        const bool good = bind_launch(s, m, &(struct shape){NULL, 0}, NULL, 1, &b, &e);
+        cr_expect(good == !rows[i].says && (good || strstr(e.text, rows[i].says)), "%s: %s", rows[i].variable,
+                  good ? "accepted" : e.text);
+        if (good)
+            bound_free(&b);
+        ptx_free(m);
+        free(text);
+    }
+    spec_free(s);
+}
+
 Test(bind, values_out_of_range_are_refused) {
     const struct shape_value v[] = {{"n", 0}, {"big", (int64_t)1 << 40}};
     const struct shape shape = {v, 2};

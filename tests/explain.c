@@ -252,6 +252,8 @@ Test(explain, bad_arguments) {
     expect_result(run_command("explain --seed 2 " CASE8, "coded"), 2, "go with a launch file");
     expect_result(run_command("explain --seed x tests/foreign/dot.yaml"), 2, "want an integer");
     expect_result(run_command("explain --data odd tests/foreign/dot.yaml"), 2, "want exact, coded, adv or rand");
+    expect_result(run_command("explain --data adv tests/foreign/dot.yaml"), 2,
+                  "tests/foreign/dot.yaml: --data: there is no contract");
     expect_result(run_command("explain --set depth=x tests/foreign/dot.yaml"), 2, "want NAME=INTEGER");
     expect_result(run_command("explain --set nosuch=1 tests/foreign/dot.yaml"), 2, "nosuch");
     expect_result(run_command("explain --nosuch"), 2, "--nosuch");

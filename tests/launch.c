@@ -296,14 +296,14 @@ Test(launch, shared_memory_of_the_entry) {
                            .threads = 1,
                            .options = {.arch = rows[i].arch ? arch_named(rows[i].arch) : NULL}};
         l.shared_bytes = rows[i].most - rows[i].fixed;
-        cr_expect(launch_excess(&l) == NULL, "%s with %zu bytes is too much", l.entry, l.shared_bytes);
+        cr_expect(launch_excess(&l, NULL) == NULL, "%s with %zu bytes is too much", l.entry, l.shared_bytes);
         cr_assert(runner_machine.run(&l, &t, &e), "%s: %s", l.entry, e.text);
         cr_expect(t.event_count == 0 && t.warp_instructions > 0, "%s: %zu events", l.entry, t.event_count);
         trace_free(&t);
         l.shared_bytes++;
         char *want = must_format("%zu B of shared memory, %s gives a block %zu", rows[i].most + 1,
                                  rows[i].arch ? rows[i].arch : "sm_90", rows[i].most);
-        char *got = launch_excess(&l);
+        char *got = launch_excess(&l, NULL);
         cr_expect(got && !strcmp(got, want), "want \"%s\", says \"%s\"", want, got ? got : "nothing");
         cr_assert(runner_machine.run(&l, &t, &e), "%s: %s", l.entry, e.text);
         cr_expect(t.event_count == 1 && t.events[0].kind == EVENT_LIMIT && t.warp_instructions == 0,
@@ -313,14 +313,35 @@ Test(launch, shared_memory_of_the_entry) {
         free(want);
         free(got);
         l.shared_bytes = SIZE_MAX - 4;
-        got = launch_excess(&l);
+        got = launch_excess(&l, NULL);
         cr_expect(got && strstr(got, "18446744073709551615 B of shared memory"), "says \"%s\"", got ? got : "nothing");
         free(got);
     }
     const struct launch l = {.module = m, .entry = "huge", .grid = {1, 1, 1}, .block = {32, 1, 1}};
-    char *got = launch_excess(&l);
+    char *got = launch_excess(&l, NULL);
     cr_expect(got && !strcmp(got, "49248 B of static shared memory, a block has at most 49152"), "says \"%s\"",
               got ? got : "nothing");
     free(got);
     ptx_free(m);
+}
+
+/* PTX ISA 5.1.3: 64 KB of constants. */
+Test(launch, constant_memory_of_the_module) {
+    for (size_t bytes = 65536; bytes <= 65537; ++bytes) {
+        char *text = must_format(".version 9.0\n.target sm_80\n.address_size 64\n.const .b8 a[65532];\n"
+                                 ".const .b8 b[%zu];\n.visible .entry k() { ret; }\n",
+                                 bytes - 65532);
+        struct error e = {""};
+        struct ptx_module *m = ptx_parse("k.ptx", text, strlen(text), &e);
+        cr_assert(m, "%s", e.text);
+        const struct launch l = {.module = m, .entry = "k", .grid = {1, 1, 1}, .block = {32, 1, 1}, .threads = 1};
+        const char *suspects = "";
+        char *got = launch_excess(&l, &suspects);
+        cr_expect(bytes == 65536 ? !got : got && strstr(got, "65537 B of .const variables, a module has at most 65536"),
+                  "%zu bytes: %s", bytes, got ? got : "nothing");
+        cr_expect(!got || strstr(suspects, ".global"), "suspects: %s", suspects);
+        free(got);
+        ptx_free(m);
+        free(text);
+    }
 }

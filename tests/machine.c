@@ -192,11 +192,11 @@ Test(machine, barriers_gone_wrong) {
     static const struct stopping cases[] = {
         /* warp 1 waits where warp 0 never comes, and warp 0 elsewhere: each is stuck for good */
         {"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nret;\nA:\nret;\n",
-         EVENT_DEADLOCK, 4, 0, 1, 0, 1},
+         EVENT_DEADLOCK, 4, 0, 1, 0, 32},
         /* lanes 0 .. 15 at one barrier, the others at another (had they exited, nobody would wait for them) */
         {"mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;\nsetp.lt.u32 %p1, %r1, 16;\n@!%p1 bra A;\nbar.sync "
          "0;\nret;\nA:\nbar.sync 1;\nret;\n",
-         EVENT_DIVERGENT_BARRIER, 5, 0, 0, 0, 2},
+         EVENT_DIVERGENT_BARRIER, 5, 0, 0, 0, 32},
         {"mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 37;\n@%p1 bar.sync 0;\nret;\n", EVENT_DIVERGENT_BARRIER, 3, 0, 1,
          5, 1},
     };
@@ -231,7 +231,7 @@ Test(machine, grid_ends_alike) {
                                               .threads = threads[i]};
             struct trace t;
             struct ptx_module *m = machine_must(&test, &t);
-            expect_one(&t, k ? EVENT_STEP_BUDGET : EVENT_TRAP, k ? 14 : 12, 11, 0, k ? 0 : 9, 1);
+            expect_one(&t, k ? EVENT_STEP_BUDGET : EVENT_TRAP, k ? 14 : 12, 11, 0, k ? 0 : 9, k ? 32 : 1);
             for (uint32_t n = 0; n < 40 * 32; ++n) {
                 const bool ran = n / 32 <= 11;
                 cr_assert(out[n] == (ran ? n : 0xcbcbcbcb), "thread %u of %d: %x", n, threads[i], out[n]);
@@ -351,7 +351,9 @@ Test(machine, refuses_what_it_does_not_know) {
         {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
          "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0x0;",
          {"`mma.sp.sync.aligned.m16n8k32", "sparse"}},
-        {"bar.sync 16;", {"0 to 15"}},
+        {"bar.sync 16;", {"wrong operand of `bar.sync 16`", "0 to 15"}},
+        {"bar.sync 1, 48;", {"wrong operand of `bar.sync 1, 48`", "a multiple of 32"}},
+        {"add.u32 %r1;", {"wrong operand of `add.u32 %r1`", "1 operand, it takes 3"}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char body[400];
@@ -362,7 +364,7 @@ Test(machine, refuses_what_it_does_not_know) {
         struct error e = {""};
         cr_assert(!machine_try(&test, &m, &t, &e), "%s runs", cases[k].line);
         cr_assert(m, "%s does not parse: %s", cases[k].line, e.text);
-        cr_assert(strstr(e.text, "k.ptx:17: "), "no place in: %s", e.text);
+        cr_assert(strstr(e.text, "k.ptx:17:1: "), "no place in: %s", e.text);
         for (int i = 0; i < 3 && cases[k].wants[i]; ++i)
             cr_assert(strstr(e.text, cases[k].wants[i]), "no \"%s\" in: %s", cases[k].wants[i], e.text);
         ptx_free(m);

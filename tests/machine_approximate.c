@@ -162,7 +162,7 @@ Test(machine_approximate, an_event_where_there_is_no_model) {
         for (size_t i = 0; i < sizeof exact / sizeof *exact; ++i) {
             cr_assert(events_of(exact[i].opcode, exact[i].class, "", NULL, &lane) == !loaded,
                       "%s on sm_90, %s the table", exact[i].opcode, loaded ? "with" : "without");
-            cr_assert(events_of(exact[i].opcode, exact[i].class, "", "sm_80", &lane) == 1, "%s on sm_80: no event",
+            cr_assert(events_of(exact[i].opcode, exact[i].class, "", "sm_100", &lane) == 1, "%s on sm_100: no event",
                       exact[i].opcode);
         }
         for (size_t i = 0; i < sizeof never / sizeof *never; ++i)

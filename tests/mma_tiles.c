@@ -251,17 +251,18 @@ static size_t vector(char *text, size_t room, const char *before, int first, int
     return n + (size_t)snprintf(text + n, room - n, "}");
 }
 
-static void write_text(const struct mma_case *c, const char *prefix, char *text, size_t room) {
+static void write_text(const struct mma_case *c, const struct arch *arch, const char *prefix, char *text, size_t room) {
     char instruction[128];
     mma_case_text(c, instruction);
     const int accumulators = c->half ? c->form->c / 2 : c->form->c;
     size_t n = (size_t)snprintf(text, room,
-                                ".version 9.0\n.target sm_90\n.address_size 64\n"
+                                ".version 9.0\n.target %s\n.address_size 64\n"
                                 ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                                 ".reg .pred %%p<4>;\n.reg .b32 %%r<40>;\n.reg .b64 %%rd<8>;\n"
                                 "ld.param.u64 %%rd1, [in];\nld.param.u64 %%rd2, [out];\nmov.u32 %%r1, %%tid.x;\n"
                                 "mov.u32 %%r2, %%ctaid.x;\nmad.lo.s32 %%r3, %%r2, 32, %%r1;\n"
-                                "mad.wide.u32 %%rd3, %%r3, 64, %%rd1;\nmad.wide.u32 %%rd4, %%r3, 16, %%rd2;\n");
+                                "mad.wide.u32 %%rd3, %%r3, 64, %%rd1;\nmad.wide.u32 %%rd4, %%r3, 16, %%rd2;\n",
+                                arch && arch->sm < 90 ? arch->name : "sm_90");
     for (int i = 0; i < 4; ++i)
         n += (size_t)snprintf(text + n, room - n, "ld.global.v4.u32 {%%r%d, %%r%d, %%r%d, %%r%d}, [%%rd3+%d];\n",
                               10 + 4 * i, 11 + 4 * i, 12 + 4 * i, 13 + 4 * i, 16 * i);
@@ -279,7 +280,7 @@ bool mma_run(const struct runner *runner, const struct mma_case *c, const struct
              const char *prefix, uint32_t threads, struct mma_tile *tiles, size_t count, struct ptx_module **module,
              struct trace *trace, struct error *e) {
     char text[4096];
-    write_text(c, prefix, text, sizeof text);
+    write_text(c, arch, prefix, text, sizeof text);
     *trace = (struct trace){0};
     *module = ptx_parse("mma.ptx", text, strlen(text), e);
     if (!*module)

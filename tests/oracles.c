@@ -225,7 +225,15 @@ Test(oracles, coverage_names_cells_never_written) {
 
     clean(); /* one byte of a cell is enough */
     stores[4 * 5 + 2] = 0;
-    expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102");
+    expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102 cells of result written in part, without 1 of its 4 bytes");
+    findings_free(&findings);
+    memset(stores + 4 * 7, 0, 3);
+    expect(&oracle_coverage, VERDICT_UNWRITTEN,
+           "2 of 102 cells of result written in part, without 1 to 3 of their 4 bytes");
+    cr_assert(strstr(findings.items[0].suspects, "narrower") != NULL, "suspects \"%s\"", findings.items[0].suspects);
+    findings_free(&findings);
+    memset(stores + 4 * 9, 0, 4);
+    expect(&oracle_coverage, VERDICT_UNWRITTEN, "without 1 to 3 of their 4 bytes, and 1 never written");
     clean();
     memset(stores, 0, sizeof stores);
     expect(&oracle_coverage, VERDICT_UNWRITTEN, "102 of 102");
@@ -252,14 +260,14 @@ Test(oracles, coverage_tells_races_from_benign_double_stores) {
     memset(stores + 40, 0x82, 4); /* different bytes, but a barrier in between */
     cr_assert(oracle_coverage.judge(&evidence, &findings) == RULING_CLEAN, "ordered stores are no race");
     cells[10].raced = true;
-    const struct finding *f = expect(&oracle_coverage, VERDICT_HAZARD, "1 cells of result stored by different threads");
+    const struct finding *f = expect(&oracle_coverage, VERDICT_HAZARD, "1 cell of result stored by different threads");
     cr_assert(f->where.warp == 2 && f->where.lane == 13, "last writer is warp %u lane %u", f->where.warp,
               f->where.lane);
     findings_free(&findings);
     cells[10].raced = false;
     cells[10].last.block = 1; /* blocks are never ordered */
     l.grid[0] = 2;
-    expect(&oracle_coverage, VERDICT_HAZARD, "1 cells of result stored by different threads");
+    expect(&oracle_coverage, VERDICT_HAZARD, "1 cell of result stored by different threads");
     findings_free(&findings);
 }
 
@@ -298,6 +306,37 @@ Test(oracles, guard_names_each_kind) {
     v.bytes = 16;
     plant_event(v);
     expect(&oracle_guard, VERDICT_GUARD, "16-byte load at byte 408 of buffer result (408 B): misaligned");
+    v.buffer = -1; /* a generic address of shared memory */
+    v.kind = EVENT_OUT_OF_BOUNDS;
+    v.offset = (int64_t)1 << 62;
+    v.window = SPACE_SHARED;
+    plant_event(v);
+    expect(&oracle_guard, VERDICT_GUARD,
+           "16-byte load at 0x4000000000000000 of global memory, which is an address of "
+           "shared memory: out of bounds");
+    static struct ptx_variable table = {.name = "table", .bytes = 64};
+    module.variables = &table;
+    module.variable_count = 1;
+    v.window = SPACE_NONE;
+    v.offset = 64;
+    v.name = table.name;
+    plant_event(v);
+    f = expect(&oracle_guard, VERDICT_GUARD, "16-byte load at byte 64 of variable table (64 B): out of bounds");
+    cr_assert(strcmp(f->where.buffer, "table") == 0, "buffer is %s", f->where.buffer);
+    module.variable_count = 0;
+    static const struct {
+        const char *text, *what;
+    } accesses[] = {{"cp.async.ca.shared.global [%r1], [%rd1], 16", "16-byte copy at"},
+                    {"red.global.add.u32 [%rd1], %r1", "16-byte atomic at"},
+                    {"atom.global.add.u32 %r2, [%rd1], %r1", "16-byte atomic at"},
+                    {"redux.sync.add.u32 %r1, %r2, -1", "16-byte load at"}};
+    for (size_t i = 0; i < sizeof accesses / sizeof *accesses; ++i) {
+        const char *kept = sites[0].text;
+        sites[0].text = accesses[i].text;
+        plant_event(v);
+        expect(&oracle_guard, VERDICT_GUARD, accesses[i].what);
+        sites[0].text = kept;
+    }
     v = base;
     v.kind = EVENT_PLANE;
     v.space = SPACE_SHARED;

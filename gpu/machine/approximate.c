@@ -149,21 +149,15 @@ static double wide_function(enum approximate what, double a, bool flush) {
     return flush ? flush64(upper_word(y)) : y;
 }
 
-static void tell(struct warp *w, const struct record *r, uint32_t mask, enum event_kind kind) {
-    const struct event v = {
-        .kind = kind, .buffer = -1, .plane = -1, .other_plane = -1, .count = (uint64_t)__builtin_popcount(mask)};
-    event_at(w, r, (unsigned)__builtin_ctz(mask), v);
-}
-
 void op_literature(struct warp *w, const struct record *r, uint32_t mask) {
-    tell(w, r, mask, EVENT_LITERATURE);
+    event_of_lanes(w, r, mask, EVENT_LITERATURE);
 }
 
 void op_approximate(struct warp *w, const struct record *r, uint32_t mask) {
     const enum approximate what = (enum approximate)(r->imm & 255);
     const bool flush = r->imm & APPROXIMATE_FTZ;
     if (!(r->imm & APPROXIMATE_EXACT))
-        tell(w, r, mask, EVENT_APPROXIMATE);
+        event_of_lanes(w, r, mask, EVENT_APPROXIMATE);
     for (int i = 0; i < LANES; ++i) {
         if (r->imm & APPROXIMATE_F64) {
             reg64(w, r->dst)[i] = to_bits64(wide_function(what, from_bits64(reg64(w, r->a)[i]), flush));

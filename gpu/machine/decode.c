@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool refuse(struct decoder *d, const char *why) {
-    char place[600] = "";
-    if (d->in->file >= 0 && (size_t)d->in->file < d->m->file_count && d->m->files[d->in->file])
-        snprintf(place, sizeof place, " (%.500s:%d)", d->m->files[d->in->file], d->in->line);
-    return fail(d->e, "%.600s:%d: unknown instruction `%.400s`%s%s%s", d->m->path, d->in->ptx_line, d->in->text, place,
-                why ? ": " : "", why ? why : "");
-}
-
 bool has(struct decoder *d, const char *part) {
     for (size_t i = 0; i < d->in->part_count; ++i)
         if (!(d->taken >> i & 1) && !strcmp(d->in->parts[i], part)) {
@@ -33,16 +25,6 @@ enum ptx_type next_type(struct decoder *d) {
         }
     }
     return PTX_NO_TYPE;
-}
-
-bool all_taken(struct decoder *d) {
-    for (size_t i = 0; i < d->in->part_count; ++i)
-        if (!(d->taken >> i & 1)) {
-            char why[120];
-            snprintf(why, sizeof why, "modifier .%.80s", d->in->parts[i]);
-            return refuse(d, why);
-        }
-    return true;
 }
 
 int one_of(struct decoder *d, const char *const *names, int count) {
@@ -126,7 +108,7 @@ bool module_address(const struct launch *l, int variable, uint64_t *address) {
 }
 
 bool variable_address(struct decoder *d, int variable, uint64_t *address) {
-    return module_address(d->l, variable, address) || refuse(d, "an address in this state space");
+    return module_address(d->l, variable, address) || refuse_operand(d, "an address in this state space");
 }
 
 /* A launch without clusters has those of one block. */
@@ -238,7 +220,7 @@ static bool special_source(struct decoder *d, const char *name, unsigned bits, u
     uint32_t own = 0;
     const bool wide_register = is_wide_special(name);
     if (bits > 64 || (bits == 64) > wide_register || (bits < 64 && wide_register && strcmp(name, "%gridid")))
-        return refuse(d, "a special register of another width");
+        return refuse_operand(d, "a special register of another width");
     if (!special_register(d, name, &own))
         return false;
     *offset = bits == (wide_register ? 64 : 32) ? own : temp(d);
@@ -270,7 +252,7 @@ bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32
         return true;
     }
     if (v->function != d->function)
-        return refuse(d, "a variable of another function");
+        return refuse_operand(d, "a variable of another function");
     if (v->space == PTX_PARAM && (formal(d, variable) < 0 || !d->spill[formal(d, variable)]))
         return refuse(d, "a parameter in local memory, whose address is never taken");
     uint64_t at = v->offset;
@@ -285,15 +267,15 @@ bool frame_address(struct decoder *d, int variable, int64_t displacement, uint32
 
 bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint32_t *offset) {
     if (o->minus || o->negated)
-        return refuse(d, "a negated operand");
+        return refuse_operand(d, "a negated operand");
     if (o->part)
-        return refuse(d, "a part of a register");
+        return refuse_operand(d, "a part of a register");
     if (bits == 128 && o->kind != PTX_OP_REGISTER)
-        return refuse(d, "a value of 128 bits that is no register");
+        return refuse_operand(d, "a value of 128 bits that is no register");
     switch (o->kind) {
     case PTX_OP_REGISTER:
         if (register_bits(d, o) != bits)
-            return refuse(d, "an operand's register has another width than the operation");
+            return refuse_operand(d, "an operand's register has another width than the operation");
         *offset = d->slot[o->reg];
         return true;
     case PTX_OP_INTEGER:
@@ -309,24 +291,24 @@ bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint3
             memcpy(&u, &narrow, 4);
             value = u;
         } else if (bits == 16 || (!o->double_precision && bits == 64)) {
-            return refuse(d, "a floating-point constant of another width");
+            return refuse_operand(d, "a floating-point constant of another width");
         }
         *offset = constant(d, value, bits == 64);
         return true;
     }
     case PTX_OP_FUNCTION:
         if (bits != 64)
-            return refuse(d, "a function's address in a narrow register");
+            return refuse_operand(d, "a function's address in a narrow register");
         d->address_taken[o->function] = true;
         *offset = constant(d, function_address(o->function), true);
         return true;
     case PTX_OP_VARIABLE: {
         uint64_t address = 0;
         if (bits < 32)
-            return refuse(d, "an address in a narrow register");
+            return refuse_operand(d, "an address in a narrow register");
         if (is_in_frame(d, o))
             return bits == 64 ? frame_address(d, o->variable, o->displacement, offset)
-                              : refuse(d, "a local address in a narrow register");
+                              : refuse_operand(d, "a local address in a narrow register");
         if (own_param(d, o) && d->f->entry && formal(d, o->variable) >= 0) { /* PTX ISA 7.1: of the .param space */
             *offset = constant(d, d->m->variables[o->variable].offset + (uint64_t)o->displacement, bits == 64);
             return true;
@@ -341,7 +323,7 @@ bool source(struct decoder *d, const struct ptx_operand *o, unsigned bits, uint3
     case PTX_OP_NAME:
         return special_source(d, o->name, bits, offset);
     default:
-        return refuse(d, "an operand that is no value");
+        return refuse_operand(d, "an operand that is no value");
     }
 }
 
@@ -354,11 +336,11 @@ bool destination(struct decoder *d, const struct ptx_operand *o, unsigned bits, 
     if (o->kind == PTX_OP_SINK)
         return true;
     if (o->kind != PTX_OP_REGISTER)
-        return refuse(d, "a destination that is no register");
+        return refuse_operand(d, "a destination that is no register");
     if (o->part)
-        return refuse(d, "a part of a register");
+        return refuse_operand(d, "a part of a register");
     if (register_bits(d, o) != bits)
-        return refuse(d, "the destination's register has another width than the operation");
+        return refuse_operand(d, "the destination's register has another width than the operation");
     *offset = d->slot[o->reg];
     return true;
 }
@@ -379,9 +361,9 @@ bool pred_source(struct decoder *d, const struct ptx_operand *o, uint32_t *pred)
     else if (o->kind == PTX_OP_REGISTER && is_pred(d, o->reg))
         *pred = d->slot[o->reg];
     else
-        return refuse(d, "an operand that is no predicate");
+        return refuse_operand(d, "an operand that is no predicate");
     if (o->part)
-        return refuse(d, "a part of a register");
+        return refuse_operand(d, "a part of a register");
     *pred |= o->negated ? GUARD_NEGATED : 0;
     return true;
 }
@@ -392,14 +374,8 @@ bool pred_destination(struct decoder *d, const struct ptx_operand *o, uint32_t *
         return true;
     }
     if (o->kind != PTX_OP_REGISTER || !is_pred(d, o->reg) || o->part)
-        return refuse(d, "a destination that is no predicate");
+        return refuse_operand(d, "a destination that is no predicate");
     *pred = d->slot[o->reg];
-    return true;
-}
-
-bool operand_total(struct decoder *d, size_t least, size_t most) {
-    if (d->in->operand_count < least || d->in->operand_count > most)
-        return refuse(d, "the number of operands");
     return true;
 }
 

@@ -41,8 +41,11 @@ struct decoder {
     struct undefined *undefined; /* undefined.h */
 };
 
-/* "PTX:LINE: unknown instruction `text` (SOURCE:LINE): why" ; why may be NULL. Always false. */
+/* "PTX:LINE:COLUMN: cannot run `text` (SOURCE:LINE): why", or, where why is NULL, "unknown instruction `text`". Always
+ * false. */
 bool refuse(struct decoder *d, const char *why);
+bool refuse_operand(struct decoder *d, const char *why); /* "wrong operand of `text`: why" */
+bool on_architecture(struct decoder *d);                 /* the chip of the launch has the instruction at hand */
 
 /* Takes the modifier when it is there; takes the next type; true when every modifier has been taken. */
 bool has(struct decoder *d, const char *part);

@@ -9,7 +9,7 @@ static bool copy_address(struct decoder *d, size_t operand, enum ptx_space space
     const struct ptx_operand *o = &d->in->operands[operand];
     x->space = space;
     if (o->kind == PTX_OP_ADDRESS && o->variable >= 0 && d->m->variables[o->variable].space != space)
-        return refuse(d, "an address in another state space");
+        return refuse_operand(d, "an address in another state space");
     return address(d, o, x, reg, shift);
 }
 
@@ -19,7 +19,7 @@ static bool source_size(struct decoder *d, size_t operand, unsigned bytes, uint3
     if (o->kind == PTX_OP_REGISTER && register_bits(d, o) == 1)
         return pred_source(d, o, ignore);
     if (o->kind == PTX_OP_INTEGER && o->bits > bytes)
-        return refuse(d, "a source size above the copy's: undefined");
+        return refuse_operand(d, "a source size above the copy's: undefined");
     return source(d, o, 32, size);
 }
 
@@ -73,7 +73,7 @@ static bool decode_cp(struct decoder *d) {
             return false;
         const struct ptx_operand *n = &d->in->operands[0];
         if (n->kind != PTX_OP_INTEGER || n->bits > INT32_MAX)
-            return refuse(d, "the number of groups is a constant of at least 0");
+            return refuse_operand(d, "the number of groups is a constant of at least 0");
         emit(d, op_wait, BLEND_NONE, FILE_SCRATCH, 0, 0, 0, (int64_t)n->bits);
         return true;
     }

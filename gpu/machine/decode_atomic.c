@@ -36,7 +36,7 @@ static bool registers(struct decoder *d, const struct ptx_operand *o, const stru
                       uint32_t *out) {
     const bool vector = o && o->kind == PTX_OP_VECTOR;
     if (o && o->kind != PTX_OP_SINK && (vector ? o->element_count : 1) != x->elements)
-        return refuse(d, "a vector of another length");
+        return refuse_operand(d, "a vector of another length");
     for (unsigned i = 0; i < x->elements; ++i) {
         const struct ptx_operand *one = vector ? &o->elements[i] : o;
         out[i] = FILE_SCRATCH;

@@ -67,15 +67,15 @@ static void store_bytes(struct decoder *d, uint32_t src, unsigned bits, size_t a
 
 bool decode_param(struct decoder *d, const struct ptx_operand *o, const struct access *x, const uint32_t registers[]) {
     if (o->reg >= 0 || !own_param(d, o))
-        return refuse(d, "not a parameter of this function");
+        return refuse_operand(d, "not a parameter of this function");
     const struct ptx_variable *v = &d->m->variables[o->variable];
     if (o->displacement < 0 || (uint64_t)o->displacement > v->bytes || v->bytes - (uint64_t)o->displacement < x->bytes)
-        return refuse(d, "past the parameter");
+        return refuse_operand(d, "past the parameter");
     if (x->store && formal(d, o->variable) >= 0)
-        return refuse(d, "a store into a parameter of the function itself");
+        return refuse_operand(d, "a store into a parameter of the function itself");
     const size_t at = v->offset + (size_t)o->displacement;
     if (at % x->element_bytes)
-        return refuse(d, "a misaligned parameter access");
+        return refuse_operand(d, "a misaligned parameter access");
     for (unsigned i = 0; i < x->elements; ++i) {
         if (x->store)
             store_bytes(d, registers[i], x->register_bits, at + i * x->element_bytes, x->element_bytes);
@@ -135,16 +135,16 @@ static bool actual(struct decoder *d, const struct ptx_operand *o, const struct 
             char why[160];
             snprintf(why, sizeof why, "%.60s has %zu bytes, the function's %.60s has %zu", v->name, v->bytes,
                      wanted->name, wanted->bytes);
-            return refuse(d, why);
+            return refuse_operand(d, why);
         }
         return true;
     }
     if (!wanted)
-        return refuse(d, "an argument of an indirect call that is no .param variable");
+        return refuse_operand(d, "an argument of an indirect call that is no .param variable");
     const unsigned bits = wanted->bytes == 8 ? 64 : wanted->bytes == 4 ? 32 : 16;
     uint32_t reg;
     if (wanted->bytes > 8 || (wanted->bytes & (wanted->bytes - 1)))
-        return refuse(d, "a register for a structure");
+        return refuse_operand(d, "a register for a structure");
     if (result ? !destination(d, o, bits, &reg) : !source(d, o, bits, &reg))
         return false;
     pair[0] = word(d, *scratch);
@@ -178,7 +178,7 @@ static bool decode_external(struct decoder *d, const struct ptx_function *f, con
         fits = list[3 + 2 * i] == sizes[i];
     if (!fits) {
         snprintf(why, sizeof why, "%s with other parameters than it has", f->name);
-        return refuse(d, why);
+        return refuse_operand(d, why);
     }
     const uint32_t words = wide(d, count);
     for (size_t i = 0; i < count; ++i)
@@ -219,7 +219,7 @@ static bool decode_call(struct decoder *d) {
 
     const size_t given = arguments ? arguments->element_count : 0, taken = results ? results->element_count : 0;
     if (f && (given != f->param_count || taken != f->return_count))
-        return refuse(d, "the number of arguments or results");
+        return refuse_operand(d, "the number of arguments or results");
     uint32_t list = wide(d, 2 + 2 * (given + taken)), pair[2];
     d->p->wide[list] = (uint32_t)given;
     d->p->wide[list + 1] = (uint32_t)taken;
@@ -282,13 +282,13 @@ static bool decode_brx(struct decoder *d) {
         return false;
     const struct ptx_operand *table = &d->in->operands[1];
     if (table->kind != PTX_OP_NAME || !table->element_count)
-        return refuse(d, "an indexed branch needs a table of .branchtargets");
+        return refuse_operand(d, "an indexed branch needs a table of .branchtargets");
     if ((d->branch_rows += table->element_count) > MOST_ROWS)
         return refuse(d, "too many targets of indexed branches");
     const uint32_t rows = wide(d, table->element_count);
     for (size_t i = 0; i < table->element_count; ++i) {
         if (table->elements[i].kind != PTX_OP_LABEL)
-            return refuse(d, "a target that is no label");
+            return refuse_operand(d, "a target that is no label");
         d->p->wide[rows + i] = (uint32_t)table->elements[i].target; /* an instruction, until the function is linked */
     }
     struct record *r = emit(d, NULL, BLEND_NONE, 0, index, (uint32_t)table->element_count, 0, 0);
@@ -309,7 +309,7 @@ static bool decode_alloca(struct decoder *d) {
     const struct ptx_operand *o = d->in->operand_count == 3 ? &d->in->operands[2] : NULL;
     const uint64_t alignment = o ? o->bits : 8;
     if (o && (o->kind != PTX_OP_INTEGER || !alignment || alignment & (alignment - 1) || alignment > 1 << 20))
-        return refuse(d, "an alignment is a power of two");
+        return refuse_operand(d, "an alignment is a power of two");
     emit(d, op_alloca, BLEND_NONE, dst, bytes, 0, 0, (int64_t)alignment);
     return true;
 }

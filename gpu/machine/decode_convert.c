@@ -9,7 +9,7 @@ static bool move_unpack(struct decoder *d, unsigned bits) {
     const unsigned n = (unsigned)to->element_count, part = n ? bits / n : 0;
     uint32_t from, dst[4];
     if ((n != 2 && n != 4) || part < 8 || (bits == 128 && n == 4))
-        return refuse(d, "a vector of this shape");
+        return refuse_operand(d, "a vector of this shape");
     if (!source_number(d, 1, bits, &from))
         return false;
     for (unsigned i = 0; i < n; ++i)
@@ -47,7 +47,7 @@ static bool move_pack(struct decoder *d, unsigned bits) {
     const unsigned n = (unsigned)from->element_count, part = n ? bits / n : 0;
     uint32_t dst, s[4];
     if (!(n == 2 || (n == 4 && bits <= 64)) || part < 8)
-        return refuse(d, "a vector of this shape");
+        return refuse_operand(d, "a vector of this shape");
     if (!destination_number(d, 0, bits, &dst))
         return false;
     for (unsigned i = 0; i < n; ++i)

@@ -402,7 +402,7 @@ static bool decode_cvt(struct decoder *d) {
         v.from_register = type_bits(v.from) < 16 ? 16 : type_bits(v.from);
     if (v.to_register < type_bits(v.to) || v.from_register < type_bits(v.from) ||
         (!to_integer && v.to_register != type_bits(v.to)) || (!from_integer && v.from_register != type_bits(v.from)))
-        return refuse(d, "a register of another width than its type");
+        return refuse_operand(d, "a register of another width than its type");
     if (!destination_number(d, 0, v.to_register, &v.dst) || !source_number(d, 1, v.from_register, &v.a))
         return false;
     if (to_integer)

@@ -153,7 +153,7 @@ bool decode_body(struct decoder *d, int function) {
             d->guard = d->slot[d->in->guard] | (d->in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
         count_executed(d);
-        ok = undefined_before(d, decode_one) && decode_one(d);
+        ok = on_architecture(d) && undefined_before(d, decode_one) && decode_one(d);
         gather_asides(d, start[i]);
         ok = ok && check_room(d);
     }

@@ -84,7 +84,7 @@ static bool decode_prefetch(struct decoder *d) {
 
 static bool is_line(struct decoder *d, size_t operand) {
     const struct ptx_operand *o = &d->in->operands[operand];
-    return (o->kind == PTX_OP_INTEGER && o->bits == 128) || refuse(d, "a size other than 128");
+    return (o->kind == PTX_OP_INTEGER && o->bits == 128) || refuse_operand(d, "a size other than 128");
 }
 
 static bool decode_applypriority(struct decoder *d) {
@@ -152,7 +152,7 @@ static bool decode_pmevent(struct decoder *d) {
         return false;
     const struct ptx_operand *o = d->in->operands;
     if (o->kind != PTX_OP_INTEGER || o->bits > (d->in->part_count ? 0xffff : 15))
-        return refuse(d, "an event number");
+        return refuse_operand(d, "an event number");
     return nothing(d);
 }
 
@@ -168,7 +168,7 @@ static bool decode_setmaxnreg(struct decoder *d) {
         return false;
     const struct ptx_operand *o = d->in->operands;
     if (o->kind != PTX_OP_INTEGER || o->bits < 24 || o->bits > 256 || o->bits % 8)
-        return refuse(d, "a number of registers is a multiple of 8, from 24 to 256");
+        return refuse_operand(d, "a number of registers is a multiple of 8, from 24 to 256");
     return nothing(d);
 }
 

@@ -119,7 +119,7 @@ static bool decode_testp(struct decoder *d) {
         !source_number(d, 1, type_bits(t), &a))
         return false;
     if (d->in->operands[0].second >= 0)
-        return refuse(d, "one predicate, not two");
+        return refuse_operand(d, "one predicate, not two");
     lane(d, t == PTX_F64 ? OP_class_f64 : OP_class_f32, p, a, a, 0, classes[test]);
     return true;
 }

@@ -2,6 +2,7 @@
  * Source: PTX ISA 9.0, 9.7.9.8 .. 9.7.9.12, 9.7.14.5.15. */
 #include "../../ref/checked.h"
 #include "decode.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Hints on caching and ordering: one interleaving is run, in program order, so they change no value; the watch of races
@@ -44,13 +45,13 @@ bool take_space(struct decoder *d, enum ptx_space *space) {
 
 bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t *reg, int64_t *shift) {
     if (o->kind != PTX_OP_ADDRESS)
-        return refuse(d, "an operand that is no address");
+        return refuse_operand(d, "an operand that is no address");
     *shift = o->displacement;
     if (o->reg >= 0) {
         const enum ptx_type t = d->f->registers[o->reg].type;
         x->wide_address = type_bits(t) == 64;
         if (type_bits(t) != 64 && !(type_bits(t) == 32 && (x->space == PTX_SHARED || x->space == PTX_LOCAL)))
-            return refuse(d, "an address register of this width");
+            return refuse_operand(d, "an address register of this width");
         *reg = d->slot[o->reg];
         return true;
     }
@@ -59,7 +60,7 @@ bool address(struct decoder *d, const struct ptx_operand *o, struct access *x, u
         (d->m->variables[o->variable].space == PTX_LOCAL || (x->space == PTX_LOCAL && own_param(d, o)))) {
         x->wide_address = true;
         if (x->space != PTX_LOCAL)
-            return refuse(d, "a local variable in another state space");
+            return refuse_operand(d, "a local variable in another state space");
         return frame_address(d, o->variable, 0, reg);
     }
     x->wide_address = x->space != PTX_SHARED;
@@ -87,20 +88,20 @@ uint32_t add_access(struct decoder *d, const struct access *x) {
 static bool data_registers(struct decoder *d, const struct ptx_operand *o, struct access *x, uint32_t registers[4]) {
     const bool vector = o->kind == PTX_OP_VECTOR;
     if ((vector ? o->element_count : 1) != x->elements)
-        return refuse(d, "a vector of another length");
+        return refuse_operand(d, "a vector of another length");
     x->register_bits = 0;
     for (unsigned i = 0; i < x->elements; ++i) {
         const struct ptx_operand *one = vector ? &o->elements[i] : o;
         if (one->kind == PTX_OP_REGISTER) {
             const unsigned bits = register_bits(d, one);
             if (x->register_bits && x->register_bits != bits)
-                return refuse(d, "a vector of registers of several widths");
+                return refuse_operand(d, "a vector of registers of several widths");
             x->register_bits = (uint8_t)bits;
         }
     }
     if (x->element_bytes == 16) { /* two registers of 64 bits, side by side */
         if (x->register_bits != 128)
-            return refuse(d, "data of 128 bits need a register of 128 bits");
+            return refuse_operand(d, "data of 128 bits need a register of 128 bits");
         if (!(x->store ? source(d, o, 128, &registers[0]) : destination(d, o, 128, &registers[0])))
             return false;
         registers[1] = registers[0] + 256;
@@ -113,7 +114,7 @@ static bool data_registers(struct decoder *d, const struct ptx_operand *o, struc
     if (!x->register_bits)
         x->register_bits = x->element_bytes == 8 ? 64 : x->element_bytes == 4 ? 32 : 16;
     if (8 * x->element_bytes > x->register_bits || x->register_bits < 16)
-        return refuse(d, "a register narrower than the data");
+        return refuse_operand(d, "a register narrower than the data");
     x->wide_registers = x->register_bits == 64;
     for (unsigned i = 0; i < x->elements; ++i) {
         const struct ptx_operand *one = vector ? &o->elements[i] : o;
@@ -127,12 +128,15 @@ static bool data_registers(struct decoder *d, const struct ptx_operand *o, struc
 static bool load_param(struct decoder *d, const struct ptx_operand *o, const struct access *x,
                        const uint32_t registers[4]) {
     if (o->kind != PTX_OP_ADDRESS)
-        return refuse(d, "an operand that is no address");
+        return refuse_operand(d, "an operand that is no address");
     if (!d->f->entry || formal(d, o->variable) < 0)
         return decode_param(d, o, x, registers);
     const int64_t at = (int64_t)d->m->variables[o->variable].offset + o->displacement;
-    if (at < 0 || (uint64_t)at + x->bytes > d->f->param_bytes)
-        return refuse(d, "past the parameters");
+    if (at < 0 || (uint64_t)at + x->bytes > d->f->param_bytes) {
+        char why[80];
+        snprintf(why, sizeof why, "past the parameters, which have %zu bytes", d->f->param_bytes);
+        return refuse_operand(d, why);
+    }
     for (unsigned i = 0; i < x->elements; ++i) {
         uint64_t v = 0;
         memcpy(&v, d->p->params + at + i * x->element_bytes, x->element_bytes);
@@ -266,7 +270,7 @@ static bool decode_ldmatrix(struct decoder *d) {
     const struct ptx_operand *to = &d->in->operands[0];
     const bool vector = to->kind == PTX_OP_VECTOR;
     if ((vector ? to->element_count : 1) != matrices)
-        return refuse(d, "a vector of another length");
+        return refuse_operand(d, "a vector of another length");
     uint32_t registers[4], base;
     int64_t shift;
     for (unsigned i = 0; i < matrices; ++i)
@@ -306,7 +310,7 @@ static bool decode_stmatrix(struct decoder *d) {
     const struct ptx_operand *from = &d->in->operands[1];
     const bool vector = from->kind == PTX_OP_VECTOR;
     if ((vector ? from->element_count : 1) != matrices)
-        return refuse(d, "a vector of another length");
+        return refuse_operand(d, "a vector of another length");
     uint32_t registers[4], base;
     int64_t shift;
     for (unsigned i = 0; i < matrices; ++i)

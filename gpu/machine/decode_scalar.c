@@ -306,7 +306,7 @@ static bool decode_lop3(struct decoder *d) {
     const struct ptx_operand *table = &d->in->operands[4];
     uint32_t dst, s[3];
     if (table->kind != PTX_OP_INTEGER || table->bits > 255)
-        return refuse(d, "the table of lop3 is a constant 0 .. 255");
+        return refuse_operand(d, "the table of lop3 is a constant 0 .. 255");
     if (!destination_number(d, 0, 32, &dst))
         return false;
     for (size_t i = 0; i < 3; ++i)

@@ -68,9 +68,9 @@ static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size
     const struct ptx_operand *o = &d->in->operands[operand];
     const unsigned bits = t == TENSOR_F64 ? 64 : 32;
     if (o->kind != PTX_OP_VECTOR)
-        return refuse(d, "a fragment stands in braces");
+        return refuse_operand(d, "a fragment stands in braces");
     if (o->element_count != count)
-        return refuse(d, "a fragment of another length");
+        return refuse_operand(d, "a fragment of another length");
     for (size_t i = 0; i < room; ++i) {
         const struct ptx_operand *one = &o->elements[i < count ? i : 0];
         out[i] = fill;
@@ -78,9 +78,9 @@ static bool fragment(struct decoder *d, size_t operand, enum tensor_type t, size
             continue;
         const enum ptx_operand_kind number = t == TENSOR_S32 ? PTX_OP_INTEGER : PTX_OP_FLOAT;
         if (operand && one->kind != PTX_OP_REGISTER && (operand < 3 || t == TENSOR_F16 || one->kind != number))
-            return refuse(d, "A and B are registers, C is registers or constants of its type");
+            return refuse_operand(d, "A and B are registers, C is registers or constants of its type");
         if (t == TENSOR_S32 && one->kind == PTX_OP_REGISTER && d->f->registers[one->reg].type == PTX_F32)
-            return refuse(d, "an accumulator of integers in a register of floats");
+            return refuse_operand(d, "an accumulator of integers in a register of floats");
         if (!(operand ? source(d, one, bits, &out[i]) : destination(d, one, bits, &out[i])))
             return false;
     }

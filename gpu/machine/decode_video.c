@@ -25,7 +25,7 @@ static bool word(struct decoder *d, size_t operand, uint32_t *offset) {
 }
 
 static bool plain(struct decoder *d, size_t operand) {
-    return !d->in->operands[operand].part || refuse(d, "a part of this operand");
+    return !d->in->operands[operand].part || refuse_operand(d, "a part of this operand");
 }
 
 static bool scalar_part(struct decoder *d, size_t operand, uint64_t *how, unsigned at) {
@@ -36,7 +36,7 @@ static bool scalar_part(struct decoder *d, size_t operand, uint64_t *how, unsign
             *how |= (uint64_t)i << at;
             return true;
         }
-    return !part || refuse(d, "a part of a register is .b0 to .b3, .h0 or .h1");
+    return !part || refuse_operand(d, "a part of a register is .b0 to .b3, .h0 or .h1");
 }
 
 /* What an H200 gives where ptxas puts several instructions in the place of one (it has no scalar video unit) is not
@@ -63,7 +63,7 @@ static bool scalar_operands(struct decoder *d, enum lane_op op, uint64_t how) {
         return false;
     for (size_t i = 0; op != OP_video_mad && i < d->in->operand_count; ++i)
         if (d->in->operands[i].minus)
-            return refuse(d, "a negated operand");
+            return refuse_operand(d, "a negated operand");
     if ((second >= 0 || op == OP_video_mad) && !plain(d, 0))
         return false;
     if (!scalar_part(d, 0, &how, VIDEO_D_PART_AT) || !scalar_part(d, 1, &how, VIDEO_A_PART_AT) ||
@@ -128,11 +128,11 @@ static bool pick(struct decoder *d, size_t operand, bool quad, uint64_t *how, un
     const unsigned count = quad ? 4 : 2;
     const char *part = d->in->operands[operand].part;
     if (part && (part[0] != (quad ? 'b' : 'h') || strlen(part) != count + 1))
-        return refuse(d, "elements of a register are .hxy or .bxyzw");
+        return refuse_operand(d, "elements of a register are .hxy or .bxyzw");
     for (unsigned i = 0; i < count; ++i) {
         const unsigned element = part ? (unsigned)(part[count - i] - '0') : i + (operand == 2 ? count : 0);
         if (element >= 2 * count)
-            return refuse(d, "an element of a register that is not there");
+            return refuse_operand(d, "an element of a register that is not there");
         *how |= (uint64_t)element << (at + 4 * i);
     }
     return true;
@@ -155,7 +155,7 @@ static bool places(struct decoder *d, bool quad, uint64_t *how) {
         if (good)
             *how |= (uint64_t)1 << (VIDEO_MASK_AT + place);
     }
-    return good || refuse(d, "the elements that are written are named from the highest on");
+    return good || refuse_operand(d, "the elements that are written are named from the highest on");
 }
 
 static bool decode_simd(struct decoder *d) {
@@ -189,7 +189,7 @@ static bool decode_simd(struct decoder *d) {
         return false;
     for (size_t i = 0; i < 4; ++i)
         if (d->in->operands[i].minus)
-            return refuse(d, "a negated operand");
+            return refuse_operand(d, "a negated operand");
     uint32_t dst, s[3];
     if (!places(d, quad, &how) || !pick(d, 1, quad, &how, VIDEO_A_PICK_AT) ||
         !pick(d, 2, quad, &how, VIDEO_B_PICK_AT) || !word(d, 0, &dst) || !word(d, 1, &s[0]) || !word(d, 2, &s[1]) ||

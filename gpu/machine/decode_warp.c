@@ -8,7 +8,7 @@ static bool decode_bra(struct decoder *d) {
         return false;
     const struct ptx_operand *o = &d->in->operands[0];
     if (o->kind != PTX_OP_LABEL)
-        return refuse(d, "a branch needs a label");
+        return refuse_operand(d, "a branch needs a label");
     emit(d, NULL, BLEND_NONE, (uint32_t)o->target, 0, 0, 0, 0)->control = CONTROL_BRANCH;
     return true;
 }
@@ -53,9 +53,9 @@ static bool decode_barrier(struct decoder *d) {
     uint32_t id, threads = 0, pred = 0, dst = 0;
     const struct ptx_operand *o = d->in->operands + at;
     if (o[0].kind == PTX_OP_INTEGER && o[0].bits > 15)
-        return refuse(d, "barriers are numbered 0 to 15");
+        return refuse_operand(d, "barriers are numbered 0 to 15");
     if (count == 2 && o[1].kind == PTX_OP_INTEGER && (o[1].bits % LANES || !o[1].bits || o[1].bits > 1024))
-        return refuse(d, "a thread count is a multiple of 32, at most 1024");
+        return refuse_operand(d, "a thread count is a multiple of 32, at most 1024");
     if (!source(d, &o[0], 32, &id) || (count == 2 && !source(d, &o[1], 32, &threads)))
         return false;
     if (red && (!pred_source(d, &o[count], &pred) ||
@@ -138,7 +138,7 @@ static bool decode_elect(struct decoder *d) {
         return false;
     const int second = d->in->operands[0].second;
     if (second < 0)
-        return refuse(d, "elect.sync has a predicate");
+        return refuse_operand(d, "elect.sync has a predicate");
     emit(d, op_elect, BLEND_NONE, dst, 0, members, d->slot[second], 0)->gather = GATHER_MEMBERS_B;
     return true;
 }

@@ -19,7 +19,8 @@ void events_close(struct event_table *t) {
 }
 
 static bool same_kind(const struct event *a, const struct event *b) {
-    return a->kind == b->kind && a->space == b->space && a->buffer == b->buffer && a->plane == b->plane;
+    return a->kind == b->kind && a->space == b->space && a->buffer == b->buffer && a->plane == b->plane &&
+           (a->space != SPACE_GLOBAL || a->name == b->name);
 }
 
 void events_add(struct event_table *t, const struct event *v, uint64_t block, uint64_t order) {
@@ -90,4 +91,10 @@ void event_at(struct warp *w, const struct record *r, unsigned lane, struct even
     v.instruction = r->site;
     v.count = v.count ? v.count : 1;
     events_add(&b->events, &v, b->place, b->event_order++);
+}
+
+void event_of_lanes(struct warp *w, const struct record *r, uint32_t lanes, enum event_kind kind) {
+    const struct event v = {
+        .kind = kind, .buffer = -1, .plane = -1, .other_plane = -1, .count = (uint64_t)__builtin_popcount(lanes)};
+    event_at(w, r, (unsigned)__builtin_ctz(lanes), v);
 }

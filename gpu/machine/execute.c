@@ -374,8 +374,8 @@ void stop_block(struct warp *w, const struct record *r, unsigned lane, struct ev
 }
 
 static void stop(struct warp *w, const struct record *r, enum event_kind kind, uint32_t lanes) {
-    const struct event v = {.kind = kind, .buffer = -1, .plane = -1, .other_plane = -1};
-    stop_block(w, r, (unsigned)__builtin_ctz(lanes), v);
+    event_of_lanes(w, r, lanes, kind);
+    w->block->stopped = w->block->ends_grid = true;
 }
 
 /* brx.idx: each lane goes to the row of the table that its index names. PTX ISA 9.7.12.4 leaves an index past the table

@@ -102,6 +102,7 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                           .space = SPACE_GLOBAL,
                           .store = store,
                           .buffer = g->buffer,
+                          .name = g->name,
                           .plane = -1,
                           .other_plane = -1,
                           .offset = (int64_t)where[k],

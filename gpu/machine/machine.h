@@ -190,7 +190,8 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     size_t bytes;
     uint8_t *data;
     bool writable;
-    int buffer; /* of the launch, or -1 */
+    int buffer;       /* of the launch, or -1 */
+    const char *name; /* of the variable, else NULL */
     size_t cell_bytes;
     size_t lock_bytes;                /* least common multiple of cell_bytes and 16 */
     struct traffic *traffic;          /* (bytes / 4 + 1), guarded by the same locks; NULL: not needed */
@@ -427,6 +428,8 @@ void events_merge(struct event_table *into, const struct event_table *from);
 struct event *events_sorted(const struct event_table *t);
 /* Fills in block, warp, site and, where it is 0, a count of 1, and adds it to the block's events. */
 void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v);
+/* An event of no memory that these lanes have together; the first of them is named. */
+void event_of_lanes(struct warp *w, const struct record *r, uint32_t lanes, enum event_kind kind);
 
 /* memory.c: the exact path of an access of any space, lane by lane, with all events. addr: as the instruction forms
  * them; 32-bit shared addresses are zero-extended. */
@@ -514,7 +517,7 @@ enum directed {
 #define DIRECTED_FTZ 0x20000
 enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP };
 
-/* EVENT_DIVERGENT_ALIGNED by the first of the lanes. */
+/* EVENT_DIVERGENT_ALIGNED by these lanes. */
 void event_diverged(struct warp *w, const struct record *r, uint32_t lanes);
 /* The same when live lanes of `wanted` are not in the mask that executes. */
 void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted);

@@ -83,12 +83,16 @@ static struct spot global_spot(struct warp *w, const struct record *r, unsigned 
     if (index < 1 || index > m->region_count) {
         v.kind = EVENT_OUT_OF_BOUNDS;
         v.offset = (int64_t)address;
+        v.window = address - SHARED_WINDOW < WINDOW_BYTES  ? SPACE_SHARED
+                   : address - LOCAL_WINDOW < WINDOW_BYTES ? SPACE_LOCAL
+                                                           : SPACE_NONE;
         event_at(w, r, lane, v);
         return (struct spot){0};
     }
     struct region *g = &m->regions[index - 1];
     const int64_t offset = (int64_t)(address - g->base), size = (int64_t)g->bytes;
     v.buffer = g->buffer;
+    v.name = g->name;
     v.offset = offset;
     if (offset < 0 || offset > size || size - offset < (int64_t)bytes) {
         v.kind = EVENT_OUT_OF_BOUNDS;

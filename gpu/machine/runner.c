@@ -100,6 +100,7 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .data = calloc(v->bytes + 1, 1),
                              .writable = v->space == PTX_GLOBAL,
                              .buffer = -1,
+                             .name = v->name,
                              .cell_bytes = 1};
         if (!g->data)
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
@@ -476,7 +477,7 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
     *again = false;
     if (!launch_check(l, e))
         return false;
-    char *excess = launch_excess(l);
+    char *excess = launch_excess(l, NULL);
     const struct isa *isa = isa_choose(e);
     struct program *p = isa ? (follow ? decode_following : decode)(l, isa, e) : NULL;
     if (p && excess)

@@ -146,14 +146,10 @@ void barrier_arrive(struct warp *w, const struct record *r, uint32_t mask) {
     const unsigned lane = (unsigned)__builtin_ctz(mask);
     const unsigned id = reg32(w, r->a)[lane] & 15;
     struct barrier *bar = &w->block->barriers[id];
-    if (!is_operand_right(w, r, mask, lane)) {
-        const struct event v = {.kind = EVENT_BARRIER_OPERAND, .buffer = -1, .plane = -1, .other_plane = -1};
-        event_at(w, r, lane, v);
-    }
-    if (mask != w->live && r->imm & BARRIER_ALIGNED) {
-        const struct event v = {.kind = EVENT_DIVERGENT_BARRIER, .buffer = -1, .plane = -1, .other_plane = -1};
-        event_at(w, r, lane, v);
-    }
+    if (!is_operand_right(w, r, mask, lane))
+        event_of_lanes(w, r, mask, EVENT_BARRIER_OPERAND);
+    if (mask != w->live && r->imm & BARRIER_ALIGNED)
+        event_of_lanes(w, r, mask, EVENT_DIVERGENT_BARRIER);
     if (may_be_early(bar, w))
         leave_open(w->block->machine, OPEN_BARRIER);
     bar->arrived += LANES;
@@ -180,8 +176,7 @@ static void report_deadlock(struct block *b) {
         struct warp *w = &b->warps[i];
         if (w->state != WARP_WAITING)
             continue;
-        const struct event v = {.kind = EVENT_DEADLOCK, .buffer = -1, .plane = -1, .other_plane = -1};
-        event_at(w, &b->machine->program->records[w->pc - 1], (unsigned)__builtin_ctz(w->live), v);
+        event_of_lanes(w, &b->machine->program->records[w->pc - 1], w->barrier_lanes, EVENT_DEADLOCK);
     }
     b->stopped = true;
 }

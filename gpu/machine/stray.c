@@ -115,6 +115,7 @@ void stray_check(struct warp *w, const struct record *r, uint32_t mask) {
             continue;
         struct event v = {
             .kind = barrier ? EVENT_DIVERGENT_BARRIER : EVENT_DIVERGENT_ALIGNED,
+            .count = (uint64_t)__builtin_popcount(mask),
             .buffer = -1,
             .plane = -1,
             .other_plane = -1,

@@ -4,8 +4,7 @@
 #include <string.h>
 
 void event_diverged(struct warp *w, const struct record *r, uint32_t lanes) {
-    const struct event v = {.kind = EVENT_DIVERGENT_ALIGNED, .buffer = -1, .plane = -1, .other_plane = -1};
-    event_at(w, r, (unsigned)__builtin_ctz(lanes), v);
+    event_of_lanes(w, r, lanes, EVENT_DIVERGENT_ALIGNED);
 }
 
 void check_convergence(struct warp *w, const struct record *r, uint32_t mask, uint32_t wanted) {

@@ -3,6 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LAST_MAJOR = 9, LAST_MINOR = 2 }; /* the version of PTX that the front end is written from */
+
+/* A real architecture of the PTX ISA 11.1.2. Those with `a` code of their own begin with sm_90, families with sm_100.
+ */
+static bool is_target(const char *name) {
+    static const unsigned known[] = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37,  50,  52,  53,  60,  61, 62,
+                                     70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    char *end;
+    if (strncmp(name, "sm_", 3) || name[3] < '1' || name[3] > '9')
+        return false;
+    const unsigned long sm = strtoul(name + 3, &end, 10);
+    if ((*end == 'a' && sm >= 90) || (*end == 'f' && sm >= 100))
+        end++;
+    bool found = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        found |= sm == known[i];
+    return found && !*end;
+}
+
 bool parse_header(struct parser *p) {
     const struct token *t = &p->token;
     size_t at = t->at;
@@ -19,6 +38,9 @@ bool parse_header(struct parser *p) {
     p->module->version_minor = (unsigned)strtoul(point + 1, &point, 10);
     if (*point)
         return fail_unexpected(p, "a version such as 9.0");
+    if (!p->module->version_major || p->module->version_major > LAST_MAJOR ||
+        (p->module->version_major == LAST_MAJOR && p->module->version_minor > LAST_MINOR))
+        return fail_at(p, t->at, "PTX version %s is unknown; known are 1.0 to %d.%d", text, LAST_MAJOR, LAST_MINOR);
     advance(p);
     if (!is_dotted(p, "target"))
         return fail_unexpected(p, "'.target' after .version");
@@ -27,6 +49,9 @@ bool parse_header(struct parser *p) {
         return fail_unexpected(p, "a target such as sm_80");
     if (!(p->module->target = intern_name(p, t->text, t->size)))
         return false;
+    if (!is_target(p->module->target))
+        return fail_at(p, t->at, "target '%.80s' is unknown; known are sm_10 to sm_121", p->module->target);
+    p->module->target_line = t->line;
     for (advance(p); accept_mark(p, ',');) { /* debug, texmode_independent ... */
         if (t->kind != TOKEN_WORD)
             return fail_unexpected(p, "an option of .target");

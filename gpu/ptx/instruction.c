@@ -84,6 +84,7 @@ bool parse_instruction(struct parser *p, const struct token *opcode, int guard, 
     in.guard = guard;
     in.guard_negated = negated;
     in.ptx_line = opcode->line;
+    in.ptx_at = opcode->at;
     if (!(in.opcode = intern_name(p, opcode->text, opcode->size)))
         return false;
     for (; p->token.kind == TOKEN_DOTTED; advance(p)) {

@@ -236,6 +236,8 @@ static bool read_mark(struct parser *p) {
                  {"==", MARK_EQ},  {"!=", MARK_NE},  {"&&", MARK_AND}, {"||", MARK_OR}};
     int c = peek(p, 0);
     if (c <= ' ' || c >= 127 || !strchr("@!{}()[]<>,;:=+-*/%&|^~?", c)) {
+        if (!p->next && p->size >= 3 && !memcmp(p->text, "\xef\xbb\xbf", 3))
+            return fail_at(p, 0, "a byte order mark is not accepted: save the file as UTF-8 without one");
         char shown[8];
         printable(shown, sizeof shown, p->text + p->next, 1);
         return fail_at(p, p->next, "unexpected character '%s'", shown);

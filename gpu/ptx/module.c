@@ -1,4 +1,5 @@
 /* The module as its users see it: load, parse, free, look up. See ptx.h. */
+#include "../../ref/checked.h"
 #include "internal.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +118,7 @@ struct ptx_module *ptx_load(const char *path, struct error *e) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat s;
     if (fd < 0) {
-        fail(e, "%s: %s", path, strerror(errno));
+        *path ? fail(e, "%s: %s", path, strerror(errno)) : fail(e, "the name of a file is empty");
         return NULL;
     }
     char *text = NULL;
@@ -157,6 +158,15 @@ size_t ptx_static_shared(const struct ptx_module *m, const struct ptx_function *
         end = v->offset + v->bytes > end ? v->offset + v->bytes : end;
     }
     return end;
+}
+
+size_t ptx_space_bytes(const struct ptx_module *m, enum ptx_space space) {
+    size_t all = 0;
+    for (size_t i = 0; i < m->variable_count; i++) {
+        if (m->variables[i].space == space && !size_add(all, m->variables[i].bytes, &all))
+            return SIZE_MAX;
+    }
+    return all;
 }
 
 static const struct {

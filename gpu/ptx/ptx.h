@@ -113,6 +113,7 @@ struct ptx_instruction {
     struct ptx_operand *operands; /* in the order written */
     size_t operand_count;
     int ptx_line;                   /* line of the PTX text */
+    size_t ptx_at;                  /* byte of the module's text where the opcode stands */
     const char *text;               /* the statement as written, one line, without guard and ';' trimmed ends */
     int file, line;                 /* from .loc: index into files and line, or -1 and 0. For inlined code the
                                      * place of the innermost function (what the author sees in his editor) */
@@ -145,7 +146,8 @@ struct ptx_module {
     const char *text; /* (text_bytes + 1) a copy of it, ended by 0 */
     size_t text_bytes;
     unsigned version_major, version_minor; /* .version */
-    const char *target;                    /* "sm_80" */
+    const char *target;                    /* "sm_80", one that there is */
+    int target_line;
     unsigned address_size;
     const char **files; /* .file index -> path, NULL where the number is unused */
     size_t file_count;
@@ -169,7 +171,8 @@ const struct ptx_function *ptx_entry_named(const struct ptx_module *m, const cha
 /* Bytes of static shared memory that a block of the entry has: the highest end of the .shared variables of the module,
  * of device functions, and of this entry; other entries' and external ones do not count. Source: PTX ISA 5.1.7. */
 size_t ptx_static_shared(const struct ptx_module *m, const struct ptx_function *entry);
-size_t ptx_type_bytes(enum ptx_type t);      /* 0 for PTX_NO_TYPE and PTX_PRED */
+size_t ptx_space_bytes(const struct ptx_module *m, enum ptx_space space); /* of all variables there; SIZE_MAX: more */
+size_t ptx_type_bytes(enum ptx_type t);                                   /* 0 for PTX_NO_TYPE and PTX_PRED */
 enum ptx_type ptx_type_named(const char *s); /* "u32" -> PTX_U32; PTX_NO_TYPE when it is none */
 
 #endif
