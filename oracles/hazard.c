@@ -31,6 +31,9 @@ static const char *suspects_of(const struct evidence *e, const struct event *v) 
     if (v->kind == EVENT_ASYNC_EXIT) {
         return "a copy that is issued and never waited for: commit it, and wait for all groups before the end";
     }
+    if (v->kind == EVENT_ASYNC_PENDING && !o->store) {
+        return "the source of a copy is stored to before its wait: store after cp.async.wait_group, and a barrier";
+    }
     if (v->kind == EVENT_ASYNC_PENDING) {
         return v->store ? "a stage is refilled while its copy is in flight: one stage too few, or a missing wait"
                         : "the count of cp.async.wait_group is too high, or the wait comes after the access";
@@ -79,8 +82,9 @@ static char *summary_of(const struct evidence *e, const struct event *v) {
         text = must_format("%s at byte %" PRId64 " of %s%s races with a %s", mine, v->offset, kind, name, others);
         break;
     case EVENT_ASYNC_PENDING:
-        text = must_format("%s at byte %" PRId64 " of %s%s, where a cp.async is still in flight", mine, v->offset, kind,
-                           name);
+        text = must_format("%s at byte %" PRId64 " of %s%s, %s", mine, v->offset, kind, name,
+                           v->other.store ? "where a cp.async is still in flight"
+                                          : "which a cp.async in flight still has to read");
         break;
     default:
         text = must_format("a thread ends with a cp.async in flight");

@@ -338,9 +338,28 @@ static unsigned dice(unsigned n) {
     return (unsigned)(next_random(&seed) >> 33) % n;
 }
 
+/* What the programs call: arguments in registers, a structure by value and back, and one that calls itself. */
+static const char functions[] =
+    ".func (.reg .b32 r) mix (.reg .b32 a, .reg .b32 b)\n{\n.reg .b32 %x<3>;\nand.b32 %x1, a, 0xff00ff;\n"
+    "and.b32 %x2, b, 0xf00;\nor.b32 r, %x1, %x2;\nret;\n}\n"
+    ".func (.param .align 8 .b8 r[12]) turn (.param .align 8 .b8 a[12])\n{\n.reg .b32 %x<3>;\n.reg .b16 %y<5>;\n"
+    "ld.param.v2.b32 {%x1, %x2}, [a];\nld.param.b16 %y1, [a+8];\nld.param.b8 %y2, [a+10];\nld.param.s8 %y3, [a+11];\n"
+    "st.param.b16 [r], %y3;\nst.param.b8 [r+2], %y2;\nst.param.b8 [r+3], %y1;\nst.param.v2.b16 [r+4], {%y1, %y3};\n"
+    "st.param.b32 [r+8], %x2;\nst.param.b16 [r+8], %y1;\nret;\n}\n"
+    ".func (.param .b64 r) again (.param .b64 a, .param .b32 n)\n{\n.reg .b32 %n<3>;\n.reg .b64 %x<3>;\n.reg .pred "
+    "%q;\n"
+    "ld.param.b64 %x1, [a];\nld.param.b32 %n1, [n];\nsetp.eq.u32 %q, %n1, 0;\nshr.u64 %x2, %x1, 8;\n@%q bra Z;\n"
+    "{\n.param .b64 b;\n.param .b32 m;\n.param .b64 s;\nsub.u32 %n2, %n1, 1;\nst.param.b64 [b], %x2;\n"
+    "st.param.b32 [m], %n2;\ncall (s), again, (b, m);\nld.param.b64 %x2, [s];\n}\nxor.b64 %x2, %x2, %x1;\nZ:\n"
+    "st.param.b64 [r], %x2;\nret;\n}\n";
+
+enum mix { PLAIN, CALLS, EXACT, MIXES };
+
 /* A straight program on %r10 .. %r17 (%r16, %r17: undefined, or loaded by the head), %rd10 .. %rd13, %h10 .. %h13 and
- * %p10 .. %p13. Every lane-wise form that the watch treats in its own way is there. */
-static char *make_program(int lines) {
+ * %p10 .. %p13. Every lane-wise form that the watch treats in its own way is there; CALLS: half of it are calls; EXACT:
+ * all of it moves bits. */
+static char *make_program(int lines, enum mix mix) {
+    static const unsigned exact[] = {5, 6, 7, 8, 9, 17, 18, 19, 20, 21};
     char *body = must_strdup("");
     for (int i = 0; i < lines; ++i) {
         const unsigned a = 10 + dice(8), b = 10 + dice(8), c = 10 + dice(8), d = 10 + dice(6), q = 10 + dice(4),
@@ -348,7 +367,7 @@ static char *make_program(int lines) {
         static const char *const binary[] = {"add.u32", "and.b32", "or.b32", "xor.b32", "min.s32", "mul.lo.u32"};
         static const char *const preds[] = {"and.pred", "or.pred", "xor.pred"};
         char *line = NULL;
-        switch (dice(18)) {
+        switch (mix == EXACT ? exact[dice(10)] : mix == CALLS && dice(2) ? 17 + dice(5) : dice(24)) {
         case 0:
         case 1:
         case 2:
@@ -396,6 +415,32 @@ static char *make_program(int lines) {
         case 16:
             line = must_format("shf.l.wrap.b32 %%r%u, %%r%u, %%r%u, %u;", d, a, b, n);
             break;
+        case 17:
+            line = must_format("call (%%r%u), mix, (%%r%u, %%r%u);", d, a, b);
+            break;
+        case 18:
+            line =
+                must_format("{ .param .align 8 .b8 a[12]; .param .align 8 .b8 r[12]; st.param.b32 [a], %%r%u; "
+                            "st.param.v2.b32 [a+4], {%%r%u, %%r%u}; call (r), turn, (a); ld.param.b32 %%r%u, [r+%u]; "
+                            "ld.param.b16 %%h%u, [r+%u]; }",
+                            a, b, c, d, 4 * dice(3), q, 2 * dice(6));
+            break;
+        case 19:
+            line =
+                must_format("{ .param .b64 a; .param .b32 n; .param .b64 r; st.param.b64 [a], %%rd%u; and.b32 %%r20, "
+                            "%%r1, 3; st.param.b32 [n], %%r20; call (r), again, (a, n); ld.param.b64 %%rd%u, [r]; }",
+                            q, s);
+            break;
+        case 20:
+            line = must_format("{ .param .b32 a; @%%p14 st.param.b32 [a], %%r%u; @!%%p14 st.param.b32 [a], %%r%u; "
+                               "ld.param.b32 %%r%u, [a]; }",
+                               a, b, d);
+            break;
+        case 21:
+            line = must_format("{ .param .b64 a; st.param.b64 [a], %%rd%u; @%%p15 st.param.b16 [a+%u], %%h%u; "
+                               "ld.param.v2.b32 {%%r%u, %%r%u}, [a]; }",
+                               q, 2 * dice(4), s, d, d == 10 ? 11 : 10);
+            break;
         default:
             line = must_format("@%s%%p%u mov.u32 %%r%u, %%r%u;", dice(2) ? "!" : "", w == 16 ? 14 : 15, d, a);
         }
@@ -414,15 +459,16 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
                                  "%h12, 0; mov.u16 %h13, %h10; setp.lt.u32 %p10, %r1, 9; setp.lt.s32 %p11, %r11, 0; "
                                  "and.pred %p12, %p10, %p11; not.pred %p13, %p10; and.b32 %r20, %r1, 1; setp.eq.u32 "
                                  "%p14, %r20, 1; and.b32 %r20, %r1, 4; setp.eq.u32 %p15, %r20, 4;\n";
-    size_t reported = 0, silent = 0;
+    size_t reported = 0, silent = 0, exact = 0, exactly = 0;
     seed = 20261130;
-    for (int round = 0; round < 400; ++round) {
-        char *program = make_program(4 + (int)dice(20));
+    for (int round = 0; round < 1200; ++round) {
+        const enum mix mix = (enum mix)(round % MIXES);
+        char *program = make_program(4 + (int)dice(20), mix);
         const unsigned stored = 10 + dice(6);
         uint32_t results[3][32];
         for (unsigned k = 0; k < 3; ++k) {
             struct trace t;
-            const struct machine_test like = {0};
+            const struct machine_test like = {.module_level = functions};
             char *body =
                 must_format("%sxor.b32 %%r16, %%r1, %u;\nmul.lo.u32 %%r17, %%r1, %u;\n%sst.global.u32 [%%rd2], "
                             "%%r%u;",
@@ -436,7 +482,7 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
         }
         char *body = must_format("%s%sst.global.u32 [%%rd2], %%r%u;", define, program, stored);
         struct trace t;
-        const struct machine_test like = {0};
+        const struct machine_test like = {.module_level = functions};
         struct ptx_module *m = run_body(&like, BUFFER_INOUT, body, &t);
         uint64_t differ = 0, first = 32;
         for (unsigned lane = 0; lane < 32; ++lane) {
@@ -449,6 +495,8 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
         cr_assert(!differ || (at_store && v->count >= differ && v->lane <= first),
                   "%llu lanes depend on undefined values, %llu are reported:\n%s", (unsigned long long)differ,
                   (unsigned long long)(at_store ? v->count : 0), body);
+        exact += mix == EXACT ? differ : 0;
+        exactly += mix == EXACT && at_store ? v->count : 0;
         reported += at_store;
         silent += !at_store;
         trace_free(&t);
@@ -456,4 +504,5 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
         free(body), free(program);
     }
     cr_expect(reported > 50 && silent > 50, "%zu reported, %zu silent: this proves little", reported, silent);
+    cr_expect(exactly <= exact + exact / 50, "%zu lanes are reported, and only %zu hang on it", exactly, exact);
 }

@@ -80,7 +80,7 @@ Test(schedule, what_hangs_on_the_order_is_named) {
     put_launch("source_is_stored", 1, 64,
                "  - {in: x, type: i32, count: 64, fill: random}\n  - {out: y, type: i32, count: 320}\n");
     EXPECT("", 1, "HAZARD run/source_is_stored/s1", "64 of 320 cells of y depend on the order",
-           "a cp.async reads memory that the launch writes", "--schedule all");
+           "which a cp.async in flight still has to read", "--schedule all");
     put_launch("keeps_too_many", 1, 64, stages);
     EXPECT("--schedule all", 1, "HAZARD run/keeps_too_many/s1", "depend on the order");
     put_launch("no_barrier_to_fill", 1, 64, stages);

@@ -1,7 +1,7 @@
 /* Copies in flight. Each lane has groups of its own: a copy belongs to the group that its lane commits next, and a wait
  * ends the lane's groups but for the newest ones (PTX ISA 9.7.9.25.3.2, 9.7.9.25.3.3). Between the two a copy may land
  * at any time; it lands when it is issued or when it is waited for, as the schedule says (schedule.h), and reads its
- * source then: nothing orders the source's bytes before the wait either.
+ * source then. The watchers are told of both ends: nobody may store to its source between them.
  *
  * Copies of one instruction whose lanes have committed equally often are one batch. Batches are in the order of issue.
  * A bad destination drops the copy, a bad source gives bytes 0xFF, each with its event. */
@@ -106,9 +106,25 @@ static void land(struct warp *w, struct batch *b, uint32_t lanes) {
     }
 }
 
+/* The sources of these lanes of a batch: what they hold as the copies are issued goes to `copied`; NULL: they are over.
+ */
+static void tell_sources(struct warp *w, const struct batch *b, uint32_t lanes, uint8_t copied[LANES][16]) {
+    struct record source = *b->r;
+    source.c = b->r->c + 1;
+    for (uint32_t left = b->odd ? lanes : 0; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        uint8_t *to = copied ? copied[lane] : NULL;
+        if (b->odd->noted[lane])
+            memory_copy_noted(w, &source, lane, b->odd->noted[lane], b->from[lane], to, b->odd->size[lane]);
+        else if (to)
+            memcpy(to, b->from[lane], b->odd->size[lane]);
+    }
+}
+
 /* The copies of these lanes of a batch are waited for by record r. */
 static void end_copies(struct warp *w, const struct record *r, struct batch *b, uint32_t lanes) {
     land(w, b, lanes);
+    tell_sources(w, b, lanes, NULL);
     watch_copies_waited(w, r, lanes, b->at, b->bytes);
     b->mask &= ~lanes;
 }
@@ -187,6 +203,7 @@ void async_exit(struct warp *w, const struct record *r, uint32_t lanes) {
         struct batch *b = &c->batches[i];
         for (uint32_t left = b->mask & lanes; left && watches(w->block->machine, WATCH_ASYNC); left &= left - 1)
             report_exit(w, r, b, (unsigned)__builtin_ctz(left));
+        tell_sources(w, b, b->mask & lanes, NULL);
         b->mask &= ~lanes;
     }
     drop_ended(c);
@@ -197,6 +214,7 @@ void async_exit(struct warp *w, const struct record *r, uint32_t lanes) {
 /* A new batch, but for `from` and `at`. */
 static struct batch *new_batch(struct warp *w, const struct record *r, struct copies *c, uint32_t group) {
     if (c->count - c->first >= MOST_IN_FLIGHT) {
+        leave_open(w->block->machine, OPEN_BUDGET);
         end_copies(w, r, &c->batches[c->first], c->batches[c->first].mask);
         drop_ended(c);
     }
@@ -294,8 +312,6 @@ static bool find_copy(struct warp *w, const struct record *r, unsigned lane, con
     if (size) { /* else the source is not touched, wherever it may be */
         const uint8_t *from = memory_copy_source(w, &source, lane, q->from[lane], size, x->bytes, &b->odd->noted[lane]);
         b->from[lane] = from ? from : poison_bytes;
-        if (b->odd->noted[lane])
-            leave_open(w->block->machine, OPEN_COPY);
     }
     if (host)
         b->at[lane] = (uint32_t)(host - w->block->shared);
@@ -314,6 +330,19 @@ static void land_early(struct warp *w, struct batch *b) {
         if (lands_early(block))
             land(w, b, 1u << lane);
     }
+}
+
+static void tell_issued(struct warp *w, const struct record *r, const struct batch *b) {
+    if (!b->odd) {
+        watch_copies_issued(w, r, b->mask, b->at, b->bytes, b->from);
+        return;
+    }
+    uint8_t copied[LANES][16] = {{0}};
+    const uint8_t *from[LANES];
+    tell_sources(w, b, b->mask, copied);
+    for (int i = 0; i < LANES; ++i)
+        from[i] = copied[i];
+    watch_copies_issued(w, r, b->mask, b->at, b->bytes, from);
 }
 
 /* The lanes of mask have committed equally often. */
@@ -337,7 +366,7 @@ static void issue(struct warp *w, const struct record *r, uint32_t mask, const s
         }
     }
     if (batch->mask) {
-        watch_copies_issued(w, r, batch->mask, batch->at, batch->bytes);
+        tell_issued(w, r, batch);
         land_early(w, batch);
     }
     drop_ended(c);

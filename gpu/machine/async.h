@@ -30,7 +30,11 @@ const uint8_t *memory_copy_source(struct warp *w, const struct record *r, unsign
                                   size_t alignment, struct region **noted);
 /* Fills in plane and offset of an event at a shared address that is in a range. */
 void memory_shared_place(const struct machine *m, uint32_t at, struct event *v);
-/* to = bytes of such a region, loaded by access number r->c of that lane. */
+/* A copy of that lane that reads bytes of such a region by access number r->c is issued: to = what is there now; or it
+ * is over: to = NULL. */
+void memory_copy_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
+                       uint8_t *to, size_t bytes);
+/* It lands. */
 void memory_read_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
                        uint8_t *to, size_t bytes);
 

@@ -3,7 +3,8 @@
  *
  * A call has control = CONTROL_CALL; dst = function, or UINT32_MAX and a = register of the target's address; wide =
  * number of arguments, number of results, and for each of them, arguments first, the register file offset of its first
- * .param word and its bytes. A return has control = CONTROL_RETURN. Source: PTX ISA 9.0, 7.1, 9.7.12.5, 9.7.12.6. */
+ * .param word, its bytes, and the offset of the words of their undefined bits, or 0. A return has control =
+ * CONTROL_RETURN. Source: PTX ISA 9.0, 7.1, 9.7.12.5, 9.7.12.6. */
 #include "../../ref/checked.h"
 #include "machine.h"
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static size_t saved_bytes(const struct ptx_module *m, const struct callee *c) {
     size_t results = 0;
     for (size_t i = 0; i < c->f->return_count; ++i)
         results += words_of(m->variables[c->f->returns[i]].bytes);
-    return c->window_end - c->window + 4 * (size_t)(c->preds_end - c->preds) + 128 * results;
+    return c->window_end - c->window + 4 * (size_t)(c->preds_end - c->preds) + 256 * results;
 }
 
 bool frames_open(struct block *b, struct error *e) {
@@ -209,6 +210,15 @@ static void copy_words(const struct warp *w, uint32_t to, uint32_t from, size_t 
     copy_lanes(w->regs + to, w->regs + from, 128 * words_of(bytes), mask, false);
 }
 
+/* Undefined bits; 0: all are defined, or nobody asks. */
+static void copy_undefined(const struct warp *w, uint32_t to, const uint8_t *from, size_t bytes, uint32_t mask) {
+    if (to && from)
+        copy_lanes(w->regs + to, from, 128 * words_of(bytes), mask, false);
+    for (uint32_t k = 0; to && !from && k < words_of(bytes); ++k)
+        for (uint32_t left = mask; left; left &= left - 1)
+            reg32(w, to + 128 * k)[__builtin_ctz(left)] = 0;
+}
+
 static uint32_t word_offset(const struct callee *c, const struct ptx_variable *v) {
     return c->words + 128 * (uint32_t)(v->offset / 4);
 }
@@ -242,7 +252,7 @@ static bool has_shape(const struct program *p, const struct callee *c, const uin
         return false;
     for (uint32_t i = 0; i < list[0] + list[1]; ++i) {
         const int v = i < list[0] ? f->params[i] : f->returns[i - list[0]];
-        if (p->module->variables[v].bytes != list[3 + 2 * i])
+        if (p->module->variables[v].bytes != list[3 + 3 * i])
             return false;
     }
     return true;
@@ -313,8 +323,11 @@ struct frame *call_enter(struct warp *w, const struct record *r, uint32_t mask, 
         return bad_call(w, r, mask, EVENT_STACK, caller->depth + 1, c->local_bytes);
     if (f->saved)
         copy_window(w, c, f->saved, mask, true);
-    for (uint32_t i = 0; i < list[0]; ++i)
-        copy_words(w, word_offset(c, &p->module->variables[c->f->params[i]]), list[2 + 2 * i], list[3 + 2 * i], mask);
+    for (uint32_t i = 0; i < list[0]; ++i) {
+        const uint32_t *one = list + 2 + 3 * i;
+        copy_words(w, word_offset(c, &p->module->variables[c->f->params[i]]), one[0], one[1], mask);
+        copy_undefined(w, p->param_shadows[c->f->params[i]], one[2] ? w->regs + one[2] : NULL, one[1], mask);
+    }
     poison_window(w, c, mask);
     return f;
 }
@@ -323,19 +336,28 @@ struct frame *call_leave(struct warp *w, uint32_t mask, uint32_t *back) {
     struct frame *f = w->frame, *caller = f->caller;
     const struct program *p = program_of(w);
     const struct callee *c = &p->callees[f->function];
-    const uint32_t *list = w->wide + p->records[f->back - 1].wide, *to = list + 2 + 2 * list[0];
+    const uint32_t *list = w->wide + p->records[f->back - 1].wide, *to = list + 2 + 3 * list[0];
     const size_t kept = c->window_end - c->window + 4 * (size_t)(c->preds_end - c->preds);
     uint8_t *results = f->saved ? f->saved + kept : NULL; /* they outlive the window, in which the caller may be */
     for (int pass = 0; pass < 2; ++pass) {
         uint8_t *at = results;
         for (uint32_t i = 0; i < list[1]; ++i) {
-            const size_t bytes = 128 * words_of(to[2 * i + 1]);
-            const uint32_t from = word_offset(c, &p->module->variables[c->f->returns[i]]);
-            if (!results && pass)
-                copy_lanes(w->regs + to[2 * i], w->regs + from, bytes, mask, false);
-            else if (results)
-                copy_lanes(pass ? w->regs + to[2 * i] : at, pass ? at : w->regs + from, bytes, mask, false);
-            at = results ? at + bytes : NULL;
+            const uint32_t *one = to + 3 * i, undefined = p->param_shadows[c->f->returns[i]];
+            const size_t bytes = 128 * words_of(one[1]);
+            const uint8_t *from = w->regs + word_offset(c, &p->module->variables[c->f->returns[i]]),
+                          *bits = undefined ? w->regs + undefined : NULL;
+            if (!results && pass) {
+                copy_lanes(w->regs + one[0], from, bytes, mask, false);
+                copy_undefined(w, one[2], bits, one[1], mask);
+            } else if (results && pass) {
+                copy_lanes(w->regs + one[0], at, bytes, mask, false);
+                copy_undefined(w, one[2], bits ? at + bytes : NULL, one[1], mask);
+            } else if (results) {
+                copy_lanes(at, from, bytes, mask, false);
+                if (bits)
+                    copy_lanes(at + bytes, bits, bytes, mask, false);
+            }
+            at = results ? at + 2 * bytes : NULL;
         }
         if (!pass && f->saved)
             copy_window(w, c, f->saved, mask, false);

@@ -1,6 +1,7 @@
 /* PTX instructions -> records: operands to register offsets, constants and special registers to registers of their
  * own, branches to records. What the instructions mean is in decode_*.c. */
 #include "../../ref/checked.h"
+#include "decode_watched.h"
 #include "probe.h"
 #include "undefined.h"
 #include <stdio.h>
@@ -506,26 +507,26 @@ static void fill_params(struct decoder *d) {
 }
 
 /* Registers that hold a defined poison when a block starts: those some path reads first, and those other lanes read. */
+void starts_poisoned(struct decoder *d, uint32_t offset, bool wide) {
+    struct program *p = d->p;
+    if (p->undefined_count == d->undefined_room) {
+        d->undefined_room = 2 * d->undefined_room + 64;
+        p->undefined = must_realloc(p->undefined, d->undefined_room, sizeof *p->undefined);
+        p->undefined_wide = must_realloc(p->undefined_wide, d->undefined_room, sizeof *p->undefined_wide);
+    }
+    p->undefined[p->undefined_count] = offset;
+    p->undefined_wide[p->undefined_count++] = wide;
+}
+
 void find_undefined(struct decoder *d) {
     struct program *p = d->p;
-    bool *undefined = flow_undefined(d->f);
-    for (size_t i = 0; i < d->f->return_count; ++i) /* ret reads the registers of results */
-        if (d->m->variables[d->f->returns[i]].reg >= 0)
-            undefined[d->m->variables[d->f->returns[i]].reg] = true;
-    d->c->undefined = (uint32_t)p->undefined_count;
+    bool *undefined = flow_undefined(d->m, d->f);
     for (size_t i = 0; i < d->f->register_count; ++i) {
         const enum ptx_type t = d->f->registers[i].type;
         if (t == PTX_PRED || !(undefined[i] || d->read_across[i]))
             continue;
-        for (uint32_t half = 0; half < (type_bits(t) == 128 ? 2 : 1); ++half) { /* of 128 bits: two halves */
-            if (p->undefined_count == d->undefined_room) {
-                d->undefined_room = 2 * d->undefined_room + 64;
-                p->undefined = must_realloc(p->undefined, d->undefined_room, sizeof *p->undefined);
-                p->undefined_wide = must_realloc(p->undefined_wide, d->undefined_room, sizeof *p->undefined_wide);
-            }
-            p->undefined[p->undefined_count] = d->slot[i] + 256 * half;
-            p->undefined_wide[p->undefined_count++] = type_bits(t) >= 64;
-        }
+        for (uint32_t half = 0; half < (type_bits(t) == 128 ? 2 : 1); ++half) /* of 128 bits: two halves */
+            starts_poisoned(d, d->slot[i] + 256 * half, type_bits(t) >= 64);
     }
     d->c->undefined_end = (uint32_t)p->undefined_count;
     free(undefined);
@@ -570,6 +571,8 @@ static struct program *decode_entry(const struct launch *l, const struct isa *is
             if (d.m->variables[i].relocations[k].function >= 0)
                 d.address_taken[d.m->variables[i].relocations[k].function] = true;
     fill_params(&d);
+    p->param_shadows = must_calloc(d.m->variable_count + 1, sizeof *p->param_shadows);
+    d.watched = watched_open(&d, !(l->options.unwatched & WATCH_UNINIT));
     reach(&d, (size_t)(p->entry - d.m->functions));
     bool ok = true;
     for (size_t i = 0; ok && i < p->order_count; ++i) {
@@ -583,6 +586,7 @@ static struct program *decode_entry(const struct launch *l, const struct isa *is
         p->file_bytes = (d.file_end + 63) / 64 * 64;
         p->pred_count = d.pred_end;
     }
+    watched_close(d.watched);
     free(d.address_taken);
     free(d.constant_slots);
     if (ok)
@@ -603,7 +607,7 @@ void program_free(struct program *p) {
     if (!p)
         return;
     free(p->records), free(p->run_end), free(p->weight), free(p->wide), free(p->constants), free(p->accesses);
-    free(p->undefined), free(p->undefined_wide), free(p->names), free(p->callees), free(p->order), free(p->params),
-        free(p->effect);
+    free(p->undefined), free(p->undefined_wide), free(p->names), free(p->param_shadows), free(p->callees);
+    free(p->order), free(p->params), free(p->effect);
     free(p);
 }

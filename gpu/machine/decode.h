@@ -38,7 +38,10 @@ struct decoder {
     bool first;     /* its first record is still to come */
     unsigned taken; /* parts that have been understood, a bit each */
     unsigned temps, pred_temps;
+    struct watched *watched;     /* decode_watched.h; NULL: nothing is */
     struct undefined *undefined; /* undefined.h */
+    size_t scratch_shadow; /* register file: undefined bits of the words at `scratch`, when registers are watched */
+    bool shading;          /* the instruction is decoded on the shadows */
 };
 
 /* "PTX:LINE:COLUMN: cannot run `text` (SOURCE:LINE): why", or, where why is NULL, "unknown instruction `text`". Always
@@ -108,6 +111,8 @@ extern const struct opcode opcodes_call[];
 /* decode.c: the instruction at hand; the parts of decoding a function. start[i]: first record of instruction i. */
 bool decode_one(struct decoder *d);
 void find_undefined(struct decoder *d);
+/* A register of the function, or a shadow, is all ones when an activation begins. */
+void starts_poisoned(struct decoder *d, uint32_t offset, bool wide);
 void link_records(struct decoder *d, const size_t *start);
 void count_executed(struct decoder *d);
 /* Around an mma of 8-bit integers, when there is a probe; list and imm: probe.h. */

@@ -3,7 +3,7 @@
  * A function's .param frame (parameters, results, the variables of its call sequences) is a row of 32-bit registers: an
  * access is known to the byte when it is decoded. Source: PTX ISA 9.0, 5.1.6, 7.1, 9.7.12, 9.7.17, 9.7.9.19. */
 #include "../../ref/checked.h"
-#include "decode.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -27,11 +27,12 @@ int formal(const struct decoder *d, int variable) {
     return -1;
 }
 
-/* 1, 2, 4 or 8 bytes at a byte of the frame, a multiple of their number -> a register of `bits`. */
-static void load_bytes(struct decoder *d, uint32_t dst, unsigned bits, size_t at, unsigned bytes, bool is_signed) {
-    const uint32_t low = word(d, at);
+/* 1, 2, 4 or 8 bytes at a byte of the row of words, a multiple of their number -> a register of `bits`. */
+static void load_bytes(struct decoder *d, uint32_t dst, unsigned bits, uint32_t row, size_t at, unsigned bytes,
+                       bool is_signed) {
+    const uint32_t low = row + 128 * (uint32_t)(at / 4);
     if (bytes == 8) {
-        lane(d, OP_pack32, dst, low, word(d, at + 4), 0, 0);
+        lane(d, OP_pack32, dst, low, low + 128, 0, 0);
         return;
     }
     uint32_t value = low;
@@ -48,8 +49,8 @@ static void load_bytes(struct decoder *d, uint32_t dst, unsigned bits, size_t at
         lane(d, is_signed ? OP_sext32 : OP_zext32, dst, value, 0, 0, 0);
 }
 
-static void store_bytes(struct decoder *d, uint32_t src, unsigned bits, size_t at, unsigned bytes) {
-    const uint32_t low = word(d, at);
+static void store_bytes(struct decoder *d, uint32_t src, unsigned bits, uint32_t row, size_t at, unsigned bytes) {
+    const uint32_t low = row + 128 * (uint32_t)(at / 4);
     if (bits == 64 && bytes < 8) {
         const uint32_t narrow = temp(d);
         lane(d, OP_low32, narrow, src, 0, 0, 0);
@@ -57,7 +58,7 @@ static void store_bytes(struct decoder *d, uint32_t src, unsigned bits, size_t a
     }
     if (bytes == 8) {
         lane(d, OP_low32, low, src, 0, 0, 0);
-        lane(d, OP_high32, word(d, at + 4), src, 0, 0, 0);
+        lane(d, OP_high32, low + 128, src, 0, 0, 0);
     } else if (bytes == 4) {
         lane(d, OP_mov_b32, low, src, 0, 0, 0);
     } else {
@@ -73,32 +74,57 @@ bool decode_param(struct decoder *d, const struct ptx_operand *o, const struct a
         return refuse_operand(d, "past the parameter");
     if (x->store && formal(d, o->variable) >= 0)
         return refuse_operand(d, "a store into a parameter of the function itself");
-    const size_t at = v->offset + (size_t)o->displacement;
+    const size_t at = (size_t)o->displacement; /* variables of functions begin with a word */
+    const uint32_t row = d->shading ? d->p->param_shadows[o->variable] : word(d, v->offset);
     if (at % x->element_bytes)
         return refuse_operand(d, "a misaligned parameter access");
     for (unsigned i = 0; i < x->elements; ++i) {
         if (x->store)
-            store_bytes(d, registers[i], x->register_bits, at + i * x->element_bytes, x->element_bytes);
+            store_bytes(d, registers[i], x->register_bits, row, at + i * x->element_bytes, x->element_bytes);
         else if (registers[i] != FILE_SCRATCH)
-            load_bytes(d, registers[i], x->register_bits, at + i * x->element_bytes, x->element_bytes, x->is_signed);
+            load_bytes(d, registers[i], x->register_bits, row, at + i * x->element_bytes, x->element_bytes,
+                       x->is_signed);
     }
     return true;
 }
 
 /* ---- functions ---- */
 
-static unsigned bits_of(const struct ptx_register *r) {
-    const unsigned bits = type_bits(r->type);
+/* Of the register of a parameter or result, when it is in one. */
+static unsigned bits_of_variable(const struct decoder *d, const struct ptx_variable *v) {
+    const unsigned bits = v->reg >= 0 ? type_bits(d->f->registers[v->reg].type) : 0;
     return bits == 8 ? 16 : bits;
+}
+
+/* Undefined bits of a register to and from the row of words `shadow`; 0: there is none. */
+static void store_shadow(struct decoder *d, int reg, unsigned bits, uint32_t shadow, unsigned bytes) {
+    uint32_t from;
+    if (!shadow)
+        return;
+    if (!undefined_place(d, reg, &from))
+        from = constant(d, 0, bits == 64);
+    store_bytes(d, from, bits, shadow, 0, bytes);
+}
+static void load_shadow(struct decoder *d, int reg, unsigned bits, uint32_t shadow, unsigned bytes) {
+    uint32_t to;
+    if (shadow && undefined_place(d, reg, &to))
+        load_bytes(d, to, bits, shadow, 0, bytes, false);
 }
 
 void decode_prologue(struct decoder *d) {
     for (size_t i = 0; i < d->f->param_count && !d->f->entry; ++i) {
         const struct ptx_variable *v = &d->m->variables[d->f->params[i]];
+        const uint32_t shadow = d->p->param_shadows[d->f->params[i]];
         if (v->reg >= 0)
-            load_bytes(d, d->slot[v->reg], bits_of(&d->f->registers[v->reg]), v->offset, (unsigned)v->bytes, false);
+            load_bytes(d, d->slot[v->reg], bits_of_variable(d, v), word(d, v->offset), 0, (unsigned)v->bytes, false);
+        uint32_t to;
+        if (shadow)
+            load_shadow(d, v->reg, bits_of_variable(d, v), shadow, (unsigned)v->bytes);
+        else if (undefined_place(d, v->reg, &to)) /* as the function left it when it was called before */
+            lane(d, bits_of_variable(d, v) == 64 ? OP_mov_b64 : OP_mov_b32, to,
+                 constant(d, 0, bits_of_variable(d, v) == 64), 0, 0, 0);
         if (d->spill[i])
-            emit(d, op_local_spill, BLEND_NONE, FILE_SCRATCH, word(d, v->offset), (uint32_t)v->bytes, 0,
+            emit(d, op_local_spill, BLEND_NONE, FILE_SCRATCH, word(d, v->offset), (uint32_t)v->bytes, shadow,
                  (int64_t)d->spill[i] - 1);
     }
 }
@@ -106,8 +132,10 @@ void decode_prologue(struct decoder *d) {
 void decode_return(struct decoder *d) {
     for (size_t i = 0; i < d->f->return_count; ++i) {
         const struct ptx_variable *v = &d->m->variables[d->f->returns[i]];
-        if (v->reg >= 0)
-            store_bytes(d, d->slot[v->reg], bits_of(&d->f->registers[v->reg]), v->offset, (unsigned)v->bytes);
+        if (v->reg < 0)
+            continue;
+        store_bytes(d, d->slot[v->reg], bits_of_variable(d, v), word(d, v->offset), 0, (unsigned)v->bytes);
+        store_shadow(d, v->reg, bits_of_variable(d, v), d->p->param_shadows[d->f->returns[i]], (unsigned)v->bytes);
     }
     emit(d, NULL, BLEND_NONE, 0, 0, 0, 0, 0)->control = CONTROL_RETURN;
 }
@@ -123,14 +151,16 @@ bool decode_ret(struct decoder *d) {
     return true;
 }
 
-/* One argument or result of a call: where its words are, and its bytes. A register or constant goes through words of
- * its own behind the frame. formal: what the function wants, NULL when that is not known. */
+/* One argument or result of a call: where its words are, its bytes, where their undefined bits are. A register or
+ * constant goes through words of its own behind the frame. formal: what the function wants, NULL when that is not
+ * known. */
 static bool actual(struct decoder *d, const struct ptx_operand *o, const struct ptx_variable *wanted, bool result,
-                   size_t *scratch, uint32_t pair[2]) {
+                   size_t *scratch, uint32_t triple[3]) {
     if (o->kind == PTX_OP_VARIABLE && own_param(d, o) && !o->displacement && formal(d, o->variable) < 0) {
         const struct ptx_variable *v = &d->m->variables[o->variable];
-        pair[0] = word(d, v->offset);
-        pair[1] = (uint32_t)v->bytes;
+        triple[0] = word(d, v->offset);
+        triple[1] = (uint32_t)v->bytes;
+        triple[2] = d->p->param_shadows[o->variable];
         if (wanted && wanted->bytes != v->bytes) {
             char why[160];
             snprintf(why, sizeof why, "%.60s has %zu bytes, the function's %.60s has %zu", v->name, v->bytes,
@@ -147,10 +177,16 @@ static bool actual(struct decoder *d, const struct ptx_operand *o, const struct 
         return refuse_operand(d, "a register for a structure");
     if (result ? !destination(d, o, bits, &reg) : !source(d, o, bits, &reg))
         return false;
-    pair[0] = word(d, *scratch);
-    pair[1] = (uint32_t)wanted->bytes;
-    if (!result)
-        store_bytes(d, reg, bits, *scratch, (unsigned)wanted->bytes);
+    uint32_t shadow;
+    triple[0] = word(d, *scratch);
+    triple[1] = (uint32_t)wanted->bytes;
+    triple[2] = 0;
+    if (o->kind == PTX_OP_REGISTER && undefined_place(d, o->reg, &shadow))
+        triple[2] = (uint32_t)(d->scratch_shadow + 32 * (*scratch - d->scratch));
+    if (!result) {
+        store_bytes(d, reg, bits, triple[0], 0, (unsigned)wanted->bytes);
+        store_shadow(d, o->reg, bits, triple[2], (unsigned)wanted->bytes);
+    }
     *scratch += 8;
     return true;
 }
@@ -173,21 +209,23 @@ static bool decode_external(struct decoder *d, const struct ptx_function *f, con
         snprintf(why, sizeof why, "an external function, %.100s", f->name);
         return refuse(d, why);
     }
-    bool fits = list[0] == count && list[1] == (prints ? 1 : 0) && (!prints || list[2 + 2 * count + 1] == 4);
+    bool fits = list[0] == count && list[1] == (prints ? 1 : 0) && (!prints || list[2 + 3 * count + 1] == 4);
     for (size_t i = 0; fits && i < count; ++i)
-        fits = list[3 + 2 * i] == sizes[i];
+        fits = list[3 + 3 * i] == sizes[i];
     if (!fits) {
         snprintf(why, sizeof why, "%s with other parameters than it has", f->name);
         return refuse_operand(d, why);
     }
     const uint32_t words = wide(d, count);
     for (size_t i = 0; i < count; ++i)
-        d->p->wide[words + i] = list[2 + 2 * i];
+        d->p->wide[words + i] = list[2 + 3 * i];
     const struct access text = {.space = PTX_REG, .wide_address = true, .element_bytes = 1, .elements = 1, .bytes = 1};
-    struct record *r = emit(d, prints ? op_printf : NULL, BLEND_NONE, prints ? list[2 + 2 * count] : FILE_SCRATCH, 0, 0,
+    struct record *r = emit(d, prints ? op_printf : NULL, BLEND_NONE, prints ? list[2 + 3 * count] : FILE_SCRATCH, 0, 0,
                             add_access(d, &text), 0);
     r->wide = words;
     r->control = prints ? CONTROL_NONE : CONTROL_ASSERT;
+    if (prints && list[4 + 3 * count])
+        lane(d, OP_mov_b32, list[4 + 3 * count], constant(d, 0, false), 0, 0, 0);
     return true;
 }
 
@@ -220,7 +258,7 @@ static bool decode_call(struct decoder *d) {
     const size_t given = arguments ? arguments->element_count : 0, taken = results ? results->element_count : 0;
     if (f && (given != f->param_count || taken != f->return_count))
         return refuse_operand(d, "the number of arguments or results");
-    uint32_t list = wide(d, 2 + 2 * (given + taken)), pair[2];
+    uint32_t list = wide(d, 2 + 3 * (given + taken)), triple[3];
     d->p->wide[list] = (uint32_t)given;
     d->p->wide[list + 1] = (uint32_t)taken;
     size_t scratch = d->scratch, first = scratch;
@@ -230,14 +268,14 @@ static bool decode_call(struct decoder *d) {
         if (i == given)
             first = scratch;
         if (!actual(d, one, wanted_by(d, f, f ? (result ? f->returns : f->params) : NULL, result ? i - given : i),
-                    result, &scratch, pair))
+                    result, &scratch, triple))
             return false;
-        memcpy(d->p->wide + list + 2 + 2 * i, pair, sizeof pair);
+        memcpy(d->p->wide + list + 2 + 3 * i, triple, sizeof triple);
     }
     if (f && f->declared_only) {
-        uint32_t kept[2 + 2 * 6] = {0};
+        uint32_t kept[2 + 3 * 6] = {0};
         if (given + taken <= 6)
-            memcpy(kept, d->p->wide + list, (2 + 2 * (given + taken)) * sizeof *kept);
+            memcpy(kept, d->p->wide + list, (2 + 3 * (given + taken)) * sizeof *kept);
         if (!decode_external(d, f, kept))
             return false;
     } else {
@@ -256,7 +294,9 @@ static bool decode_call(struct decoder *d) {
             continue;
         if (!destination(d, one, v->bytes == 8 ? 64 : v->bytes == 4 ? 32 : 16, &reg))
             return false;
-        load_bytes(d, reg, v->bytes == 8 ? 64 : v->bytes == 4 ? 32 : 16, first, (unsigned)v->bytes, false);
+        const unsigned bits = v->bytes == 8 ? 64 : v->bytes == 4 ? 32 : 16;
+        load_bytes(d, reg, bits, word(d, first), 0, (unsigned)v->bytes, false);
+        load_shadow(d, one->reg, bits, d->p->wide[list + 4 + 3 * (given + i)], (unsigned)v->bytes);
         first += 8;
     }
     return true;

@@ -135,6 +135,7 @@ bool decode_body(struct decoder *d, int function) {
     d->guard = 0;
     d->first = false;
     d->temps = d->pred_temps = 0;
+    d->c->undefined = (uint32_t)p->undefined_count;
     if (ok) {
         undefined_open(d);
         d->c->window_end = (uint32_t)d->file_end;

@@ -1,7 +1,7 @@
 /* Loads, stores and ldmatrix. Parameters are known when a launch is decoded: reading one is a move of a constant.
  * Source: PTX ISA 9.0, 9.7.9.8 .. 9.7.9.12, 9.7.14.5.15. */
 #include "../../ref/checked.h"
-#include "decode.h"
+#include "undefined.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -200,6 +200,18 @@ static handler *choose(const struct decoder *d, const struct access *x) {
     return d->isa->memory[stores[op]];
 }
 
+/* Where the undefined bits of what is stored are kept, element by element. False: of none of them. */
+static bool undefined_data(struct decoder *d, uint32_t shadows[4]) {
+    const struct ptx_operand *o = &d->in->operands[1];
+    const size_t count = o->kind == PTX_OP_VECTOR ? o->element_count : 1;
+    bool any = false;
+    for (size_t i = 0; i < count && i < 4; ++i) {
+        shadows[i] = 0;
+        any |= undefined_place(d, o->kind == PTX_OP_VECTOR ? o->elements[i].reg : o->reg, &shadows[i]);
+    }
+    return any;
+}
+
 static bool decode_access(struct decoder *d) {
     const bool store = !strcmp(d->in->opcode, "st");
     struct access x = {.store = store, .valued = store, .elements = 1};
@@ -223,7 +235,7 @@ static bool decode_access(struct decoder *d) {
     x.bytes = x.element_bytes * x.elements;
     if (!all_taken(d) || !operand_total(d, policy ? 3 : 2, policy ? 3 : 2))
         return false;
-    uint32_t registers[4], base;
+    uint32_t registers[4], shadows[4] = {0}, base;
     int64_t shift;
     const struct ptx_operand *where = &d->in->operands[store ? 0 : 1];
     if (!data_registers(d, &d->in->operands[store ? 1 : 0], &x, registers))
@@ -240,7 +252,10 @@ static bool decode_access(struct decoder *d) {
         x.copies = only_copied(d, &d->in->operands[0]);
     if (!address(d, where, &x, &base, &shift))
         return false;
-    const uint32_t list = wide(d, x.elements);
+    x.shadowed = store && (x.space == PTX_LOCAL || x.space == PTX_REG) && undefined_data(d, shadows);
+    const uint32_t list = wide(d, (x.shadowed ? 2 : 1) * (size_t)x.elements);
+    if (x.shadowed)
+        memcpy(d->p->wide + list + x.elements, shadows, x.elements * sizeof *shadows);
     memcpy(d->p->wide + list, registers, x.elements * sizeof *registers);
     /* b: the register to store, or how much of the register a narrow load fills. */
     const uint32_t b = store ? registers[0] : x.register_bits == 16 ? 0xffff : UINT32_MAX;

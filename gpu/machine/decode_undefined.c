@@ -16,6 +16,7 @@
  * Moves, packing, selection, shifts by constants and bitwise logic are exact to the bit; of everything else one
  * undefined bit in a source makes the result undefined. Where nothing is watched there is no record, and no cost. */
 #include "../../ref/checked.h"
+#include "decode_watched.h"
 #include "undefined.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,177 +26,6 @@ struct undefined {
     int *shadow;           /* (registers) register number of the shadow in f, of a watched one */
     struct ptx_function f; /* the function with the shadows behind its registers */
 };
-
-static bool is(const struct ptx_instruction *in, const char *opcode) {
-    return !strcmp(in->opcode, opcode);
-}
-
-static bool has_part(const struct ptx_instruction *in, const char *part) {
-    for (size_t i = 0; i < in->part_count; ++i)
-        if (!strcmp(in->parts[i], part))
-            return true;
-    return false;
-}
-
-/* ---- what an instruction does with its sources ---- */
-
-enum effect {
-    EFFECT_ANY,    /* the results depend on all of every source */
-    EFFECT_SHADOW, /* the same instruction on the shadows moves the undefined bits; operands of `kept` are as they are
-                    */
-    EFFECT_LOGIC,  /* bitwise */
-    EFFECT_SHUFFLE,
-    EFFECT_CHECK, /* sources must be defined */
-    EFFECT_FREE,  /* undefined sources do no harm here */
-};
-
-static bool is_integer_conversion(const struct ptx_instruction *in) {
-    return is(in, "cvt") && in->part_count == 2 && type_integer(ptx_type_named(in->parts[0])) &&
-           type_integer(ptx_type_named(in->parts[1]));
-}
-
-static bool all_constant(const struct ptx_instruction *in, size_t first) {
-    for (size_t i = first; i < in->operand_count; ++i)
-        if (in->operands[i].kind != PTX_OP_INTEGER)
-            return false;
-    return in->operand_count > first;
-}
-
-/* *kept: the first source that is a control and no data, for EFFECT_SHADOW. */
-static enum effect effect_of(const struct ptx_instruction *in, size_t *kept) {
-    static const char *const checked[] = {"st",   "stmatrix", "red",      "atom",     "bar", "barrier",
-                                          "mma",  "wmma",     "match",    "redux",    "brx", "cp",
-                                          "vote", "elect",    "mbarrier", "movmatrix"};
-    static const struct {
-        const char *opcode;
-        size_t kept;
-    } shifts[] = {{"shl", 2}, {"shr", 2}, {"bfe", 2}, {"bfi", 3}, {"prmt", 3}, {"shf", 3}};
-    static const char *const logic[] = {"and", "or", "xor", "not", "lop3"};
-    *kept = in->operand_count;
-    if ((is(in, "st") && (has_part(in, "param") || has_part(in, "param::func"))) || is(in, "call") ||
-        is(in, "nanosleep"))
-        return EFFECT_FREE; /* whoever reads the parameter has a register of its own */
-    for (size_t i = 0; i < sizeof checked / sizeof *checked; ++i)
-        if (is(in, checked[i]))
-            return EFFECT_CHECK;
-    if (is(in, "shfl"))
-        return EFFECT_SHUFFLE;
-    if (is(in, "mov") || is_integer_conversion(in))
-        return EFFECT_SHADOW;
-    if (is(in, "selp")) {
-        *kept = 3;
-        return EFFECT_SHADOW;
-    }
-    for (size_t i = 0; i < sizeof shifts / sizeof *shifts; ++i)
-        if (is(in, shifts[i].opcode)) {
-            *kept = shifts[i].kept;
-            return all_constant(in, *kept) ? EFFECT_SHADOW : EFFECT_ANY;
-        }
-    for (size_t i = 0; i < sizeof logic / sizeof *logic; ++i)
-        if (is(in, logic[i]))
-            return in->operand_count == (i == 4   ? 5u
-                                         : i == 3 ? 2u
-                                                  : 3u) &&
-                           in->operands[0].second < 0
-                       ? EFFECT_LOGIC
-                       : EFFECT_ANY;
-    return EFFECT_ANY;
-}
-
-static bool is_result(const struct ptx_instruction *in, size_t operand) {
-    return flow_writes(in, operand) && in->operands[operand].kind != PTX_OP_ADDRESS;
-}
-
-/* ---- which registers are watched ---- */
-
-/* The registers of an operand, one after the other: *next counts from 0, -1 at the end. */
-static int register_of(const struct ptx_operand *o, size_t *next) {
-    for (;;) {
-        const size_t i = (*next)++;
-        if (i < 2) {
-            const int reg = i ? o->second : o->reg;
-            if (reg >= 0)
-                return reg;
-            continue;
-        }
-        if (i - 2 >= o->element_count)
-            return -1;
-        if (o->elements[i - 2].reg >= 0)
-            return o->elements[i - 2].reg;
-    }
-}
-
-struct uses { /* by register: the instructions that compute something from it, first[reg] .. first[reg + 1] - 1 */
-    size_t *first;
-    size_t *instruction;
-};
-
-static bool hands_on(const struct ptx_instruction *in, size_t operand) {
-    size_t kept;
-    const enum effect effect = effect_of(in, &kept);
-    if (effect == EFFECT_CHECK || effect == EFFECT_FREE || in->operands[operand].kind == PTX_OP_ADDRESS)
-        return false;
-    return effect != EFFECT_SHUFFLE || operand == 1;
-}
-
-/* Calls note(uses, register, instruction) for each use, in order. */
-static void each_use(const struct ptx_function *f, void (*note)(struct uses *u, int reg, size_t instruction),
-                     struct uses *u) {
-    for (size_t i = 0; i < f->instruction_count; ++i) {
-        const struct ptx_instruction *in = &f->instructions[i];
-        for (size_t k = 0; k < in->operand_count; ++k) {
-            size_t next = 0;
-            if (is_result(in, k) || !hands_on(in, k))
-                continue;
-            for (int reg; (reg = register_of(&in->operands[k], &next)) >= 0;)
-                note(u, reg, i);
-        }
-    }
-}
-static void count_use(struct uses *u, int reg, size_t instruction) {
-    (void)instruction;
-    ++u->first[reg];
-}
-static void put_use(struct uses *u, int reg, size_t instruction) {
-    u->instruction[--u->first[reg]] = instruction;
-}
-
-static struct uses find_uses(const struct ptx_function *f) {
-    struct uses u = {must_calloc(f->register_count + 1, sizeof *u.first), NULL};
-    each_use(f, count_use, &u);
-    for (size_t i = 0; i < f->register_count; ++i) /* first[i]: where the uses of i end ... */
-        u.first[i + 1] += u.first[i];
-    u.instruction = must_calloc(u.first[f->register_count] + 1, sizeof *u.instruction);
-    each_use(f, put_use, &u); /* ... and now where they start */
-    return u;
-}
-
-/* All that is computed from the watched registers is watched too. */
-static void spread(const struct ptx_function *f, bool *watched) {
-    struct uses u = find_uses(f);
-    int *todo = must_calloc(f->register_count, sizeof *todo);
-    size_t count = 0;
-    for (size_t i = 0; i < f->register_count; ++i)
-        if (watched[i])
-            todo[count++] = (int)i;
-    while (count) {
-        const int reg = todo[--count];
-        for (size_t k = u.first[reg]; k < u.first[reg + 1]; ++k) {
-            const struct ptx_instruction *in = &f->instructions[u.instruction[k]];
-            for (size_t o = 0; o < in->operand_count; ++o) {
-                size_t next = 0;
-                if (!is_result(in, o))
-                    continue;
-                for (int to; (to = register_of(&in->operands[o], &next)) >= 0;)
-                    if (!watched[to]) {
-                        watched[to] = true;
-                        todo[count++] = to;
-                    }
-            }
-        }
-    }
-    free(u.first), free(u.instruction), free(todo);
-}
 
 /* ---- places of shadows ---- */
 
@@ -212,7 +42,7 @@ static int64_t all_bits(const struct decoder *d, int reg) {
     return bits == 64 ? -1 : ((int64_t)1 << bits) - 1;
 }
 static bool is_watched(const struct decoder *d, int reg) {
-    return reg >= 0 && d->undefined->watched[reg];
+    return d->undefined && reg >= 0 && d->undefined->watched[reg];
 }
 static uint32_t place_of(const struct decoder *d, int reg) {
     return d->slot[d->undefined->shadow[reg]];
@@ -228,35 +58,53 @@ static struct record *helper(struct decoder *d, handler *run, uint32_t dst, uint
     return r;
 }
 
-void undefined_open(struct decoder *d) {
+/* The words for the undefined bits of a .param variable that may have such. */
+static void shade_variable(struct decoder *d, int variable) {
+    uint32_t *place = variable >= 0 ? &d->p->param_shadows[variable] : NULL;
+    if (!place || *place || !watched_variable(d->watched, variable))
+        return;
+    const size_t words = (d->m->variables[variable].bytes + 3) / 4;
+    *place = (uint32_t)d->file_end;
+    for (size_t i = 0; i < words && d->watched->all && formal(d, variable) < 0; ++i)
+        starts_poisoned(d, *place + 128 * (uint32_t)i, false);
+    d->file_end += 128 * words;
+}
+
+/* Shadows of .param words, behind those of registers. */
+static void shade_frame(struct decoder *d) {
     const struct ptx_function *f = d->f;
-    const bool all = !(d->l->options.unwatched & WATCH_UNINIT);
-    if (!f->register_count || !(all || d->p->follows_shuffles))
-        return;
-    bool *watched = all ? flow_undefined(f) : must_calloc(f->register_count, sizeof *watched);
-    for (size_t i = 0; i < f->param_count; ++i) /* parameters in registers come with a value */
-        if (d->m->variables[f->params[i]].reg >= 0)
-            watched[d->m->variables[f->params[i]].reg] = false;
-    bool *unset = must_calloc(f->register_count, sizeof *unset);
-    for (size_t i = 0; i < f->register_count; ++i)
-        unset[i] = watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
-    for (size_t i = 0; i < f->instruction_count && d->p->follows_shuffles; ++i)
-        if (is(&f->instructions[i], "shfl") && f->instructions[i].operands[0].kind == PTX_OP_REGISTER)
-            watched[f->instructions[i].operands[0].reg] = true;
-    size_t count = 0;
-    for (size_t i = 0; i < f->register_count; ++i)
-        count += watched[i];
-    if (!count) {
-        free(watched), free(unset);
-        return;
+    size_t scratch = 0;
+    for (size_t i = 0; i < f->param_count; ++i)
+        shade_variable(d, f->params[i]);
+    for (size_t i = 0; i < f->return_count; ++i)
+        shade_variable(d, f->returns[i]);
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        const size_t bytes = call_scratch(in);
+        scratch = bytes > scratch ? bytes : scratch;
+        for (size_t k = 0; k < in->operand_count; ++k) {
+            const struct ptx_operand *o = &in->operands[k];
+            if (o->variable >= 0 && own_param(d, o))
+                shade_variable(d, o->variable);
+            for (size_t n = 0; o->kind == PTX_OP_LIST && n < o->element_count; ++n)
+                if (o->elements[n].variable >= 0 && own_param(d, &o->elements[n]))
+                    shade_variable(d, o->elements[n].variable);
+        }
     }
-    spread(f, watched);
+    d->scratch_shadow = d->file_end;
+    if (d->undefined)
+        d->file_end += 32 * scratch;
+}
+
+static void shade_registers(struct decoder *d, const bool *watched, const bool *unset) {
+    const struct ptx_function *f = d->f;
+    size_t count = 0;
     struct undefined *u = d->undefined = must_calloc(1, sizeof *u);
-    u->watched = watched;
+    u->watched = must_calloc(f->register_count, sizeof *u->watched);
     u->shadow = must_calloc(f->register_count, sizeof *u->shadow);
-    for (size_t i = count = 0; i < f->register_count; ++i) {
-        watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
-        u->shadow[i] = watched[i] ? (int)(f->register_count + count++) : -1;
+    for (size_t i = 0; i < f->register_count; ++i) {
+        u->watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
+        u->shadow[i] = u->watched[i] ? (int)(f->register_count + count++) : -1;
     }
     u->f = *f;
     u->f.register_count = f->register_count + count;
@@ -267,7 +115,7 @@ void undefined_open(struct decoder *d) {
     for (int narrow = 0; narrow < 2; ++narrow) { /* in the order that struct callee asks for */
         for (size_t i = 0; i < f->register_count; ++i) {
             const enum place kind = kind_of(d, (int)i);
-            if (!watched[i] || (kind != PLACE_64) != narrow)
+            if (!u->watched[i] || (kind != PLACE_64) != narrow)
                 continue;
             const size_t s = (size_t)u->shadow[i];
             u->f.registers[s] = f->registers[i];
@@ -286,7 +134,17 @@ void undefined_open(struct decoder *d) {
     for (size_t i = 0; i < f->register_count; ++i)
         if (unset[i])
             helper(d, op_undefined_set, place_of(d, (int)i), kind_of(d, (int)i), 0, 0, all_bits(d, (int)i));
-    free(unset);
+}
+
+void undefined_open(struct decoder *d) {
+    const struct watched *x = d->watched && d->watched->registers[d->function] ? d->watched : NULL;
+    bool any = false;
+    for (size_t i = 0; x && i < d->f->register_count; ++i)
+        any |= x->registers[d->function][i];
+    if (any)
+        shade_registers(d, x->registers[d->function], x->unset[d->function]);
+    if (x)
+        shade_frame(d);
 }
 
 void undefined_close(struct decoder *d) {
@@ -307,14 +165,16 @@ static uint32_t add_name(struct decoder *d, int reg) {
     return (uint32_t)p->name_count++;
 }
 
-static void check(struct decoder *d, int reg, uint64_t bits) {
+static struct record *check(struct decoder *d, int reg, uint64_t bits) {
     if (!is_watched(d, reg))
-        return;
+        return NULL;
     const uint32_t at = wide(d, 3);
     d->p->wide[at] = kind_of(d, reg);
     d->p->wide[at + 1] = place_of(d, reg);
     d->p->wide[at + 2] = add_name(d, reg);
-    helper(d, op_undefined_check, FILE_SCRATCH, 0, 1, 0, (int64_t)bits)->wide = at;
+    struct record *r = helper(d, op_undefined_check, FILE_SCRATCH, 0, 1, 0, (int64_t)bits);
+    r->wide = at;
+    return r;
 }
 
 static void check_operand(struct decoder *d, const struct ptx_operand *o, uint64_t bits) {
@@ -323,9 +183,31 @@ static void check_operand(struct decoder *d, const struct ptx_operand *o, uint64
         check(d, reg, bits);
 }
 
+/* What a store to local memory, or to a generic address, stores. */
+static void check_kept(struct decoder *d, uint64_t bits) {
+    const struct ptx_operand *to = &d->in->operands[0];
+    const bool local = has_part(d->in, "local");
+    size_t next = 0;
+    for (int reg; (reg = register_of(&d->in->operands[1], &next)) >= 0;) {
+        const unsigned width = bits_of(d, reg);
+        struct record *r = check(d, reg, width < 64 ? bits & (((uint64_t)1 << width) - 1) : bits);
+        if (r && (local || (to->reg >= 0 && bits_of(d, to->reg) == 64))) {
+            r->a = local ? 0 : d->slot[to->reg];
+            r->c = 1;
+        }
+    }
+}
+
+static bool may_be_local(const struct ptx_instruction *in) {
+    for (size_t i = 0; i < in->part_count; ++i)
+        if (!strcmp(in->parts[i], "global") || !strncmp(in->parts[i], "shared", 6))
+            return false;
+    return has_opcode(in, "st");
+}
+
 /* Bits of a source that an instruction with EFFECT_CHECK looks at: a store those of its element. */
 static uint64_t bits_used(const struct ptx_instruction *in, size_t operand) {
-    if (!is(in, "st") || operand == 0)
+    if (!has_opcode(in, "st") || operand == 0)
         return UINT64_MAX;
     for (size_t i = 0; i < in->part_count; ++i) {
         const size_t bytes = ptx_type_bytes(ptx_type_named(in->parts[i]));
@@ -413,7 +295,8 @@ static bool on_shadows(struct decoder *d, size_t kept, bool (*decode_one)(struct
     for (size_t i = 0; i < copy.operand_count && i < kept; ++i) {
         struct ptx_operand *o = &copy.operands[i];
         if (o->kind != PTX_OP_VECTOR) {
-            shade(d, o, is_result(d->in, i));
+            if (o->kind != PTX_OP_ADDRESS)
+                shade(d, o, is_result(d->in, i));
             continue;
         }
         struct ptx_operand *elements = must_calloc(o->element_count, sizeof *elements);
@@ -423,8 +306,10 @@ static bool on_shadows(struct decoder *d, size_t kept, bool (*decode_one)(struct
         o->elements = elements;
     }
     d->in = &copy;
-    d->f = &d->undefined->f;
+    if (d->undefined)
+        d->f = &d->undefined->f;
     d->first = false;
+    d->shading = true;
     const bool ok = decode_one(d);
     for (size_t i = 0; i < copy.operand_count && i < kept; ++i)
         if (copy.operands[i].kind == PTX_OP_VECTOR)
@@ -433,6 +318,7 @@ static bool on_shadows(struct decoder *d, size_t kept, bool (*decode_one)(struct
     d->in = before.in;
     d->f = before.f;
     d->first = before.first;
+    d->shading = false;
     d->taken = d->temps = d->pred_temps = 0;
     return ok;
 }
@@ -456,10 +342,10 @@ static bool logic(struct decoder *d) {
     const int to = o[0].reg;
     if (o[0].kind != PTX_OP_REGISTER || !is_watched(d, to))
         return true;
-    const size_t sources = is(d->in, "lop3") ? 3 : d->in->operand_count - 1;
+    const size_t sources = has_opcode(d->in, "lop3") ? 3 : d->in->operand_count - 1;
     unsigned table = sources == 3 ? (unsigned)o[4].bits & 255 : 0;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i)
-        table = is(d->in, tables[i].opcode) ? tables[i].table : table;
+        table = has_opcode(d->in, tables[i].opcode) ? tables[i].table : table;
     const unsigned bits = bits_of(d, to);
     const uint32_t none = bits == 1 ? PRED_FALSE : constant(d, 0, bits == 64);
     uint32_t from[6];
@@ -478,8 +364,34 @@ static bool logic(struct decoder *d) {
     return true;
 }
 
+/* ld.param, st.param: moves the undefined bits of a variable that may have such. */
+static bool in_frame(struct decoder *d, bool (*decode_one)(struct decoder *d)) {
+    const bool store = has_opcode(d->in, "st");
+    const struct ptx_operand *o = d->in->operands, *at = &o[store ? 0 : 1], *data = &o[store ? 1 : 0];
+    const int n = at->variable >= 0 ? formal(d, at->variable) : -1;
+    const uint32_t place = at->variable >= 0 && at->reg < 0 ? d->p->param_shadows[at->variable] : 0;
+    if (!place || (n >= 0 && d->spill[n])) {
+        if (!store)
+            any(d);
+        return true;
+    }
+    if (data->kind == PTX_OP_REGISTER && type_bits(d->f->registers[data->reg].type) == 128) { /* never watched */
+        const bool first = d->first;
+        d->first = false;
+        for (uint32_t i = 0; store && i < 4; ++i)
+            lane(d, OP_mov_b32, place + 128 * ((uint32_t)at->displacement / 4 + i), constant(d, 0, false), 0, 0, 0);
+        d->first = first;
+        return true;
+    }
+    size_t next = 0;
+    bool needed = store;
+    for (int reg; !needed && (reg = register_of(data, &next)) >= 0;)
+        needed = is_watched(d, reg);
+    return !needed || on_shadows(d, d->in->operand_count, decode_one);
+}
+
 bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) {
-    if (!d->undefined)
+    if (!d->watched)
         return true;
     const struct ptx_instruction *in = d->in;
     size_t kept;
@@ -493,6 +405,10 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
     for (size_t o = 0; o < in->operand_count; ++o) {
         if (in->operands[o].kind == PTX_OP_ADDRESS)
             check_operand(d, &in->operands[o], UINT64_MAX);
+        else if (has_opcode(in, "call") && in->operands[o].kind == PTX_OP_REGISTER) /* its target */
+            check_operand(d, &in->operands[o], UINT64_MAX);
+        else if (o == 1 && may_be_local(in) && effect == EFFECT_CHECK)
+            check_kept(d, bits_used(in, o));
         else if (!is_result(in, o) && (effect == EFFECT_CHECK || (effect == EFFECT_SHUFFLE && o != 1)))
             check_operand(d, &in->operands[o], bits_used(in, o));
     }
@@ -501,7 +417,7 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
         if (has_watched_source(d)) {
             if (!on_shadows(d, kept, decode_one))
                 return false;
-            if (is(in, "selp") && in->operand_count == 4)
+            if (has_opcode(in, "selp") && in->operand_count == 4)
                 spoil(d, in->operands[0].reg, in->operands[3].reg);
             return true;
         }
@@ -509,6 +425,10 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
     case EFFECT_LOGIC:
         if (has_watched_source(d))
             return logic(d);
+        break;
+    case EFFECT_PARAM:
+        if (in->operand_count >= 2)
+            return in_frame(d, decode_one);
         break;
     case EFFECT_ANY:
         any(d);
@@ -523,9 +443,18 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
     case EFFECT_FREE:
         break;
     }
+    if (has_opcode(in, "call")) /* its results may be its arguments: decode_call sets them behind it */
+        return true;
     for (size_t o = 0; o < in->operand_count; ++o)
         if (is_result(in, o))
             define(d, &in->operands[o]);
+    return true;
+}
+
+bool undefined_place(struct decoder *d, int reg, uint32_t *offset) {
+    if (!is_watched(d, reg))
+        return false;
+    *offset = place_of(d, reg);
     return true;
 }
 

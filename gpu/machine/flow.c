@@ -159,7 +159,7 @@ static bool settle(const struct graph *g, const struct sets *sets, size_t words)
 
 /* Liveness per lane: a guarded write may not happen, so it ends no register's life. Where that would take too much
  * memory or time every register is given its poison: the same, only slower. */
-bool *flow_undefined(const struct ptx_function *f) {
+bool *flow_undefined(const struct ptx_module *m, const struct ptx_function *f) {
     bool *undefined = must_calloc(f->register_count, sizeof *undefined);
     bool *leaders = flow_leaders(f);
     struct graph g = open_graph(f, leaders);
@@ -186,6 +186,8 @@ bool *flow_undefined(const struct ptx_function *f) {
             if (flow_writes(in, k) && in->operands[k].kind != PTX_OP_ADDRESS)
                 note_writes(&in->operands[k], s->writes);
     }
+    for (size_t i = 0; i < f->return_count; ++i) /* ret reads the registers of results */
+        add(sets[g.count].live, m->variables[f->returns[i]].reg);
     const bool settled = settle(&g, sets, words);
     for (size_t i = 0; i < f->register_count; ++i)
         undefined[i] = !settled || (g.count && (sets[0].live[i / 64] >> (i % 64) & 1));

@@ -26,7 +26,11 @@
  * cp.async: from its issue to its wait a copy is a store in progress that nothing is ordered with, its own thread's
  * accesses included: EVENT_ASYNC_PENDING, with the copy as `other`. At its issue it is a store like any other: a byte
  * that another thread may still be reading is EVENT_RACE, the overwritten stage. From its wait on it is a store of its
- * lane at that place: others need a barrier after the wait. */
+ * lane at that place: others need a barrier after the wait. Its source, where the launch may write it, is the same with
+ * a load (hazard_global_copy): a store to it between the two is EVENT_ASYNC_PENDING, the thread's own too. So what a
+ * copy gives is what is there at its issue, whenever it lands, and two copies that give one byte the same value are
+ * benign as two stores of it are: whichever lands last, the byte is the same, and who reads it between the two waits
+ * has read it in flight. */
 #include "hazard.h"
 #include "../../ref/checked.h"
 #include <stdlib.h>
@@ -59,6 +63,8 @@ void hazard_close(struct block *b) {
     struct hazards *h = b->hazards;
     if (!h)
         return;
+    for (size_t i = 0; i < h->flying_room; ++i)
+        free(h->flying[i].values);
     free(h->log), free(h->values), free(h->past), free(h->live);
     free(h->stored), free(h->contested), free(h->heads), free(h->flying);
     race_close(&h->exact);
@@ -209,15 +215,34 @@ static void begin(struct block *b) {
     }
 }
 
+/* What copies give, lane after lane. */
+static uint32_t keep_copied(struct hazards *h, const uint8_t *const from[LANES], uint32_t bytes) {
+    if (h->value_room - h->value_count < 4 * LANES) {
+        h->value_room = 2 * h->value_room + 16 * 2 * LANES;
+        h->values = must_realloc(h->values, h->value_room, sizeof *h->values);
+    }
+    const uint32_t at = (uint32_t)h->value_count;
+    uint8_t *to = (uint8_t *)(h->values + at);
+    for (size_t i = 0; i < LANES; ++i)
+        if (bytes == 16)
+            memcpy(to + 16 * i, from[i], 16);
+        else
+            memcpy(to + bytes * i, from[i], bytes);
+    h->value_count += (size_t)LANES * bytes / 4;
+    return at + 1;
+}
+
 void hazard_copies(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
-                   bool issued) {
+                   const uint8_t *const from[LANES]) {
     struct hazards *h = w->block->hazards;
     if (!h->busy)
         begin(w->block);
     h->written = true;
-    struct entry *e = append(w, issued ? ENTRY_ISSUE : ENTRY_WAIT, r, mask);
+    struct entry *e = append(w, from ? ENTRY_ISSUE : ENTRY_WAIT, r, mask);
     e->bytes = (uint8_t)bytes;
-    e->flags = RACE_STORE;
+    e->flags = RACE_STORE | RACE_VALUED;
+    if (from)
+        e->values = keep_copied(h, from, bytes);
     memcpy(e->at, at, sizeof e->at);
 }
 

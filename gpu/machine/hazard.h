@@ -19,7 +19,7 @@ enum entry_kind {
 struct entry { /* of the log of a barrier interval */
     const struct record *r;
     uint32_t mask;      /* lanes; of a sync: its members; of a strong access elsewhere: enum access_order */
-    uint32_t values;    /* 1 + where the values of a store are in hazards.values; 0: not known */
+    uint32_t values;    /* 1 + where the values of a store or a copy are in hazards.values; 0: not known */
     uint32_t index;     /* place in the order of execution of the block */
     uint8_t kind, warp; /* enum entry_kind */
     uint8_t bytes;      /* of one lane */
@@ -32,6 +32,9 @@ struct copy { /* lanes of one cp.async that are in flight at the start of the lo
     uint32_t mask;
     uint8_t warp, bytes;
     uint32_t at[LANES];
+    uint32_t
+        *values; /* (4 * LANES) owned by its place in hazards.flying: what it gives, lane after lane; NULL: none yet */
+    uint32_t logged; /* 1 + where that is in hazards.values, while the log is there; 0: in `values` */
 };
 
 struct hazards {
@@ -51,7 +54,7 @@ struct hazards {
     uint32_t *heads; /* (words) */
     size_t words;
     struct races exact;
-    struct copy *flying;
+    struct copy *flying; /* (flying_room) */
     size_t flying_count, flying_room;
 };
 
@@ -64,8 +67,9 @@ void hazard_start(struct block *b);
 void hazard_barrier(struct block *b, bool all);
 void hazard_end(struct block *b);
 void hazard_shared(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES]);
+/* from: what the copies that are issued give; NULL: they are waited for. */
 void hazard_copies(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
-                   bool issued);
+                   const uint8_t *const from[LANES]);
 void hazard_sync(struct warp *w, uint32_t members);
 void hazard_arrive(struct warp *w, bool waited);
 void hazard_fence(struct warp *w, bool cta);
@@ -82,6 +86,9 @@ void hazard_land(struct hazards *h);
  * one of the program's records. */
 void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
                    const uint8_t *value);
+/* The same where a lane's cp.async reads them, at some time between its issue and its wait. */
+void hazard_global_copy(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                        size_t bytes, bool issued);
 /* A block of the exact pass begins, and ends. */
 void hazard_global_start(struct block *b);
 void hazard_global_end(struct block *b);

@@ -17,7 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum seen { SEEN_LOAD = 1, SEEN_STORE = 2, SEEN_STRONG_LOAD = 4, SEEN_STRONG_STORE = 8, SEEN_NC = 16, SEEN_CTA = 32 };
+enum seen {
+    SEEN_LOAD = 1,
+    SEEN_STORE = 2,
+    SEEN_STRONG_LOAD = 4,
+    SEEN_STRONG_STORE = 8,
+    SEEN_NC = 16,
+    SEEN_CTA = 32,
+    SEEN_COPY = 64
+};
 /* Atomics that only add up, as access.reduced says, are in traffic.reduced instead. */
 enum { SEEN_LOADS = SEEN_LOAD | SEEN_NC | SEEN_STRONG_LOAD, SEEN_STORES = SEEN_STORE | SEEN_STRONG_STORE };
 #define MANY_THREADS UINT16_MAX
@@ -53,8 +61,9 @@ static void block_place(const struct machine *m, uint64_t block, uint32_t id[3])
     id[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
+/* copies: the load of a cp.async, which begins. */
 static void judge(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t size,
-                  const uint8_t *value) {
+                  const uint8_t *value, bool copies) {
     static const enum event_kind kinds[] = {EVENT_RACE, EVENT_BENIGN_RACE, EVENT_ASYNC_PENDING};
     struct block *b = w->block;
     struct machine *m = b->machine;
@@ -86,6 +95,8 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
         uint32_t v;
         memcpy(&v, part, sizeof v);
         race_touch(m->global, &g->heads[word], &me, lane, bytes, v, quiet, here);
+        if (copies)
+            race_copy(m->global, &g->heads[word], &me, lane, bytes, 0);
         if (here[RACE_TRUE].found || here[RACE_STORES].found)
             g->suspects[word] = UNORDERED;
         for (int k = 0; k < RACE_KINDS; ++k)
@@ -118,25 +129,51 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
     }
 }
 
-void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
-                   const uint8_t *value) {
-    struct machine *m = w->block->machine;
-    const struct access *x = &m->program->accesses[r->c];
-    const unsigned seen = seen_of(x, value);
+static void note_access(const struct warp *w, unsigned lane, struct region *g, size_t offset, size_t bytes,
+                        unsigned seen, unsigned reduced) {
     const uint32_t block = (uint32_t)w->block->place + 1; /* as in the cells */
     const uint16_t thread = (uint16_t)(w->number * LANES + lane + 1);
     if (!atomic_load_explicit(&g->met, memory_order_relaxed))
         atomic_store_explicit(&g->met, true, memory_order_relaxed);
     for (size_t k = offset / 4; k <= (offset + bytes - 1) / 4; ++k)
-        note(&g->traffic[k], block, thread, seen, x->reduced);
+        note(&g->traffic[k], block, thread, seen, reduced);
+}
+
+void hazard_global(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset, size_t bytes,
+                   const uint8_t *value) {
+    struct machine *m = w->block->machine;
+    const struct access *x = &m->program->accesses[r->c];
+    note_access(w, lane, g, offset, bytes, seen_of(x, value), x->reduced);
     if (x->strong)
         leave_open(m, OPEN_STRONG);
     if (!m->exact)
         return;
     if (g->suspects)
-        judge(w, r, lane, g, offset, bytes, value);
+        judge(w, r, lane, g, offset, bytes, value, false);
     if (x->strong)
         race_strong(m->global, w->number, ++m->global_places, x->order);
+}
+
+void hazard_global_copy(struct warp *w, const struct record *r, unsigned lane, struct region *g, size_t offset,
+                        size_t bytes, bool issued) {
+    struct machine *m = w->block->machine;
+    if (issued) {
+        note_access(w, lane, g, offset, bytes, SEEN_LOAD | SEEN_COPY, 0);
+        if (m->exact && g->suspects)
+            judge(w, r, lane, g, offset, bytes, NULL, true);
+        return;
+    }
+    const struct race_actor me = {.order = &w->block->hazards->live[w->number],
+                                  .block = (uint32_t)w->block->number,
+                                  .index = ++m->global_places,
+                                  .warp = (uint8_t)w->number};
+    for (size_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
+        unsigned touched = 0;
+        for (unsigned i = 0; i < 4; ++i)
+            touched |= (unsigned)(4 * word + i >= offset && 4 * word + i < offset + bytes) << i;
+        if (g->suspects[word])
+            race_land(m->global, &g->heads[word], &me, lane, touched);
+    }
 }
 
 /* What the stores of word k add to its traffic where coverage keeps them. */
@@ -182,6 +219,8 @@ static bool is_suspect(const struct machine *m, const struct region *g, size_t k
     if (may_be_locked(m, g, k))
         return true;
     if (t.seen & SEEN_NC && (t.seen & SEEN_STORES || t.reduced))
+        return true;
+    if (t.seen & SEEN_COPY && (t.seen & SEEN_STORES || t.reduced)) /* its own thread's too */
         return true;
     if (t.low == t.high && t.thread != MANY_THREADS)
         return false;

@@ -51,7 +51,6 @@ char *hazard_order_open(const struct machine *m, const struct trace *t) {
         "a warp may come to a barrier one turn early: who meets whom is open",
         "too many accesses between two barriers to judge them all",
         "races, copies or stores are not watched",
-        "a cp.async reads memory that the launch writes, at some time between its issue and its wait",
         "%clock, %globaltimer, %smid, %nsmid or %gridid is read: their values are open",
         "a discard makes stores undone: which ones is a matter of the order",
     };

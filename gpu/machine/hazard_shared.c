@@ -110,6 +110,11 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
     event_at(&b->warps[e->warp], e->r, lane, v);
 }
 
+/* The word at `word` that a copy to `at` stores: its values are those of lane after lane. */
+static uint32_t copied_value(const uint32_t *values, unsigned lane, unsigned bytes, uint32_t at, uint32_t word) {
+    return values[lane * (bytes / 4) + (word - at) / 4];
+}
+
 /* The bytes of a word that a lane stores, in their place. */
 static uint32_t word_value(const struct hazards *h, const struct entry *e, const struct access *x, unsigned lane,
                            uint32_t at, uint32_t word, unsigned bytes) {
@@ -149,7 +154,9 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
             bytes &= 0xfu << (at - word);
         if (word + 4 > end)
             bytes &= 0xfu >> (word + 4 - end);
-        const uint32_t value = x ? word_value(h, e, x, lane, at, word, bytes) : 0;
+        const uint32_t value = x           ? word_value(h, e, x, lane, at, word, bytes)
+                               : e->values ? copied_value(h->values + e->values - 1, lane, e->bytes, at, word)
+                                           : 0;
         for (int k = 0; k < RACE_KINDS; ++k)
             before[k] = found[k].found;
         if (e->kind == ENTRY_WAIT)
@@ -157,7 +164,7 @@ static void judge_lane(struct block *b, const struct entry *e, const struct race
         else
             race_touch(&h->exact, &h->heads[word / 4], me, lane, bytes, value, false, found);
         if (e->kind == ENTRY_ISSUE)
-            race_copy(&h->exact, &h->heads[word / 4], me, lane, bytes);
+            race_copy(&h->exact, &h->heads[word / 4], me, lane, bytes, value);
         for (int k = 0; k < RACE_KINDS; ++k)
             where[k] = found[k].found && !before[k] ? word + found[k].byte : where[k];
     }
@@ -187,15 +194,19 @@ static void replay_flying(struct block *b, bool all) {
     struct hazards *h = b->hazards;
     for (size_t i = 0; i < h->flying_count; ++i) {
         const struct copy *c = &h->flying[i];
-        const struct race_actor me = {
-            .site = c->r->site, .order = &h->past[c->warp], .warp = c->warp, .flags = RACE_STORE, .width = c->bytes};
+        const struct race_actor me = {.site = c->r->site,
+                                      .order = &h->past[c->warp],
+                                      .warp = c->warp,
+                                      .flags = RACE_STORE | RACE_VALUED,
+                                      .width = c->bytes};
         for (uint32_t left = c->mask; left; left &= left - 1) {
             const unsigned lane = (unsigned)__builtin_ctz(left);
             const uint32_t at = c->at[lane];
             if (!all && !(bits_at(h->contested, at) & bits_of(at, c->bytes)))
                 continue;
             for (uint32_t word = at & ~3u; word < at + c->bytes; word += 4)
-                race_copy(&h->exact, &h->heads[word / 4], &me, lane, 0xf);
+                race_copy(&h->exact, &h->heads[word / 4], &me, lane, 0xf,
+                          copied_value(c->values, lane, c->bytes, at, word));
         }
     }
 }
@@ -244,9 +255,15 @@ static void add_flying(struct hazards *h, const struct entry *e) {
     if (h->flying_count == h->flying_room) {
         h->flying_room = h->flying_room ? 2 * h->flying_room : 64;
         h->flying = must_realloc(h->flying, h->flying_room, sizeof *h->flying);
+        for (size_t i = h->flying_count; i < h->flying_room; ++i)
+            h->flying[i].values = NULL;
     }
     struct copy *c = &h->flying[h->flying_count++];
-    *c = (struct copy){.r = e->r, .mask = e->mask, .warp = e->warp, .bytes = e->bytes};
+    c->r = e->r;
+    c->mask = e->mask;
+    c->warp = e->warp;
+    c->bytes = e->bytes;
+    c->logged = e->values;
     memcpy(c->at, e->at, sizeof c->at);
 }
 
@@ -264,18 +281,51 @@ static void land_lane(struct hazards *h, const struct entry *e, unsigned lane, s
     }
 }
 
+/* All lanes of a wait at once, where the next copy of its warp is theirs. */
+static bool land_all(struct hazards *h, const struct entry *e, size_t *from) {
+    for (size_t k = 0; k < h->flying_count; ++k) {
+        const size_t i = *from + k < h->flying_count ? *from + k : *from + k - h->flying_count;
+        struct copy *c = &h->flying[i];
+        if (c->warp != e->warp || !(c->mask & e->mask))
+            continue;
+        if (e->mask & ~c->mask || c->bytes != e->bytes || memcmp(c->at, e->at, sizeof c->at))
+            return false;
+        c->mask &= ~e->mask;
+        *from = i;
+        return true;
+    }
+    return false;
+}
+
+/* The log goes, and copy `from` moves to place `to`. */
+static void keep_flying(struct hazards *h, size_t from, size_t to) {
+    struct copy *c = &h->flying[to];
+    if (from != to) {
+        const struct copy before = *c;
+        *c = h->flying[from];
+        h->flying[from] = before;
+    }
+    if (!c->logged)
+        return;
+    if (!c->values)
+        c->values = must_calloc(4 * LANES, sizeof *c->values);
+    memcpy(c->values, h->values + c->logged - 1, (size_t)LANES * c->bytes);
+    c->logged = 0;
+}
+
 void hazard_land(struct hazards *h) {
     size_t from[LANES] = {0}; /* by warp */
     for (uint32_t i = 0; i < h->count; ++i) {
         const struct entry *e = &h->log[i];
         if (e->kind == ENTRY_ISSUE)
             add_flying(h, e);
-        for (uint32_t left = e->kind == ENTRY_WAIT ? e->mask : 0; left; left &= left - 1)
+        const bool waits = e->kind == ENTRY_WAIT && !land_all(h, e, &from[e->warp]);
+        for (uint32_t left = waits ? e->mask : 0; left; left &= left - 1)
             land_lane(h, e, (unsigned)__builtin_ctz(left), &from[e->warp]);
     }
     size_t kept = 0;
     for (size_t i = 0; i < h->flying_count; ++i)
         if (h->flying[i].mask)
-            h->flying[kept++] = h->flying[i];
+            keep_flying(h, i, kept++);
     h->flying_count = kept;
 }

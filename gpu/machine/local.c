@@ -167,6 +167,19 @@ static void load_lane(struct warp *w, const struct access *x, const uint32_t *re
     }
 }
 
+/* Bits that were undefined in the registers are so in memory. */
+static void keep_undefined(struct warp *w, const struct access *x, const uint32_t *shadows, uint32_t mask,
+                           const uint64_t addr[LANES]) {
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        for (unsigned k = 0; k < x->elements * x->element_bytes; ++k) {
+            const uint32_t from = shadows[k / x->element_bytes];
+            const uint64_t bits = !from ? 0 : x->wide_registers ? reg64(w, from)[lane] : reg32(w, from)[lane];
+            w->local_written[byte_at(addr[lane] + k, lane)] = (uint8_t)(~bits >> 8 * (k % x->element_bytes));
+        }
+    }
+}
+
 void local_access(struct warp *w, const struct record *r, uint32_t mask, const uint64_t addr[LANES]) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
     const uint32_t *registers = w->wide + r->wide;
@@ -184,6 +197,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
             if (x->store && w->local_written)
                 memset(w->local_written + at, 0xff, 128);
         }
+        if (x->shadowed && w->local_written)
+            keep_undefined(w, x, registers + x->elements, good, addr);
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -193,6 +208,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
         else if (good >> lane & 1)
             store_lane(w, x, registers, lane, addr[lane]);
     }
+    if (x->shadowed && w->local_written)
+        keep_undefined(w, x, registers + x->elements, good, addr);
 }
 
 /* ---- instructions ---- */
@@ -219,7 +236,8 @@ void op_local_address(struct warp *w, const struct record *r, uint32_t mask) {
         d[i] = (uint64_t)w->frame->base[i] + (uint64_t)r->imm;
 }
 
-/* A parameter whose address is taken goes from its .param words (a) to the frame, at byte imm; b = bytes.
+/* A parameter whose address is taken goes from its .param words (a) to the frame, at byte imm; b = bytes, c = words of
+ * its undefined bits, or 0.
  * PTX ISA 7.1: such an address is a local one. */
 void op_local_spill(struct warp *w, const struct record *r, uint32_t mask) {
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -229,7 +247,8 @@ void op_local_spill(struct warp *w, const struct record *r, uint32_t mask) {
             const uint32_t word = reg32(w, r->a + 128 * (k / 4))[lane];
             w->local[byte_at(to + k, lane)] = (uint8_t)(word >> 8 * (k % 4));
             if (w->local_written)
-                w->local_written[byte_at(to + k, lane)] = 0xff;
+                w->local_written[byte_at(to + k, lane)] =
+                    r->c ? (uint8_t)(~reg32(w, r->c + 128 * (k / 4))[lane] >> 8 * (k % 4)) : 0xff;
         }
     }
 }

@@ -122,6 +122,7 @@ struct access {           /* one load, store, ldmatrix, atomic or copy of the pr
     uint8_t order;    /* of a strong access: enum access_order */
     bool nc;          /* ld.global.nc */
     bool valued;      /* a store of the registers at record.wide, one for each element */
+    bool shadowed;    /* a store that may be to local memory; behind those: where their undefined bits are, or 0 */
 };
 
 struct callee {                   /* a function of the module that the program may reach, or the entry */
@@ -163,6 +164,9 @@ struct program {
     size_t file_bytes, pred_count;
     bool *effect;       /* (record_count) the first record of an instruction that others may see: stray.c */
     const char **names; /* of registers that are watched: undefined.h */
+    /* (module->variable_count) register file: where the undefined bits of a .param variable of a function are, in words
+     * as those of its value; 0: all are defined */
+    uint32_t *param_shadows;
     bool follows_shuffles;
     size_t name_count;
 };
@@ -222,9 +226,8 @@ enum order_reason {
     OPEN_BARRIER = 1 << 4,    /* a warp may come to a barrier one turn early */
     OPEN_BUDGET = 1 << 5,     /* too many accesses to judge them all */
     OPEN_UNWATCHED = 1 << 6,
-    OPEN_COPY = 1 << 7,    /* a cp.async from memory that the launch writes */
-    OPEN_CLOCK = 1 << 8,   /* %clock, %globaltimer, %smid, %nsmid, %gridid */
-    OPEN_DISCARD = 1 << 9, /* a discard: what stood there, and who stored it, is gone for coverage and races */
+    OPEN_CLOCK = 1 << 7,   /* %clock, %globaltimer, %smid, %nsmid, %gridid */
+    OPEN_DISCARD = 1 << 8, /* a discard: what stood there, and who stored it, is gone for coverage and races */
 };
 
 struct machine { /* one run */
@@ -329,7 +332,7 @@ struct warp {
     uint64_t slice;         /* steps of the block at which the next turn is due */
     struct frame root;      /* of the entry */
     uint8_t *local;         /* (local_room * LANES) word a / 4 of lane l is the 32-bit word a / 4 * LANES + l */
-    uint8_t *local_written; /* the same for what has been stored: 0xff or 0; NULL when that is not watched */
+    uint8_t *local_written; /* the same for the bits that are defined; NULL when that is not watched */
     uint32_t local_room;
     enum warp_state state;
     unsigned barrier;       /* waited for */
@@ -414,7 +417,7 @@ static inline uint64_t function_address(int function) {
 /* flow.c: leaders[i]: a basic block starts at instruction i. (instruction_count + 1); the caller frees it. */
 bool *flow_leaders(const struct ptx_function *f);
 /* Registers that some path reads before it writes them. (register_count), the caller frees it. */
-bool *flow_undefined(const struct ptx_function *f);
+bool *flow_undefined(const struct ptx_module *m, const struct ptx_function *f);
 /* What a source or destination operand of an instruction is; the destinations come first in PTX. */
 bool flow_writes(const struct ptx_instruction *in, size_t operand);
 

@@ -575,11 +575,20 @@ void memory_read_noted(struct warp *w, const struct record *r, unsigned lane, st
                        uint8_t *to, size_t bytes) {
     const struct spot spot = {.region = noted, .offset = (size_t)(from - noted->data)};
     atomic_flag *lock = lock_spot(w->block->machine, &spot);
-    if (noted->traffic)
-        hazard_global(w, r, lane, noted, spot.offset, bytes, NULL);
     if (noted->watched_reads)
         valid_global(w, r, lane, noted, spot.offset, bytes);
     memcpy(to, from, bytes);
+    unlock_spot(lock);
+}
+
+void memory_copy_noted(struct warp *w, const struct record *r, unsigned lane, struct region *noted, const uint8_t *from,
+                       uint8_t *to, size_t bytes) {
+    const struct spot spot = {.region = noted, .offset = (size_t)(from - noted->data)};
+    atomic_flag *lock = lock_spot(w->block->machine, &spot);
+    if (noted->traffic && (to || (w->block->machine->exact && noted->suspects)))
+        hazard_global_copy(w, r, lane, noted, spot.offset, bytes, to);
+    if (to)
+        memcpy(to, from, bytes);
     unlock_spot(lock);
 }
 

@@ -119,6 +119,20 @@ static void note(struct race_found *f, const struct race_node *n, uint32_t lanes
                              .width = n->width};
 }
 
+static bool same_value(const struct race_node *n, const struct race_actor *me, unsigned common, uint32_t value) {
+    const unsigned both = n->flags & me->flags, any = n->flags | me->flags;
+    return both & RACE_STORE && both & RACE_VALUED && !(any & RACE_MIXED) && !((n->value ^ value) & value_mask(common));
+}
+
+/* n is of a copy in flight. */
+static void judge_copy(const struct race_node *n, const struct race_actor *me, unsigned common, uint32_t value,
+                       struct race_found found[RACE_KINDS]) {
+    const unsigned any = n->flags | me->flags;
+    const bool benign = same_value(n, me, common, value) && !(any & RACE_STRONG);
+    if (any & RACE_STORE)
+        note(&found[benign ? RACE_BENIGN : RACE_TOUCHED], n, n->lanes, common);
+}
+
 /* The two touch a byte in common. */
 static void judge_pair(struct races *x, uint32_t head, const struct race_node *n, const struct race_actor *me,
                        unsigned lane, unsigned common, uint32_t value, bool quiet,
@@ -132,8 +146,7 @@ static void judge_pair(struct races *x, uint32_t head, const struct race_node *n
     const uint32_t lanes = open_lanes(n, me, lane);
     if (!lanes)
         return;
-    const bool same =
-        both & RACE_STORE && both & RACE_VALUED && !(any & RACE_MIXED) && !((n->value ^ value) & value_mask(common));
+    const bool same = same_value(n, me, common, value);
     if (counted) {
         if (!same && may_be_settled(x, n, me))
             x->settled = true;
@@ -184,7 +197,7 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
         ++x->steps;
         if (n->flags & RACE_PENDING) {
             if (common)
-                note(&here[RACE_TOUCHED], n, n->lanes, common);
+                judge_copy(n, me, common, value, here);
             link = &n->next;
             continue;
         }
@@ -217,22 +230,26 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
         add(x, head, me, lane, bytes, me->flags | mixed, value);
 }
 
-void race_copy(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes) {
+void race_copy(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
+               uint32_t value) {
     if (!x->full)
-        add(x, head, me, lane, bytes, RACE_STORE | RACE_PENDING, 0);
+        add(x, head, me, lane, bytes, me->flags | RACE_PENDING, value);
 }
 
 void race_land(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes) {
+    struct race_node *first = NULL; /* copies to one place land in the order of their issue; new nodes come in front */
     if (x->full)
         return;
     for (uint32_t i = *head; i; i = x->nodes[i].next) {
         struct race_node *n = &x->nodes[i];
-        if (n->flags & RACE_PENDING && n->warp == me->warp && n->lanes == 1u << lane && n->bytes == bytes) {
-            n->flags = RACE_STORE;
-            n->clock = me->order->clock[me->warp];
-            n->sync = me->order->syncs;
-            n->index = me->index;
-            return;
-        }
+        if (n->flags & RACE_PENDING && n->block == me->block && n->warp == me->warp && n->lanes == 1u << lane &&
+            n->bytes == bytes)
+            first = n;
     }
+    if (!first)
+        return;
+    first->flags &= (uint8_t)~RACE_PENDING;
+    first->clock = me->order->clock[me->warp];
+    first->sync = me->order->syncs;
+    first->index = me->index;
 }

@@ -5,7 +5,8 @@
  * they are not both strong (.volatile, .relaxed, .acquire, .release, atomics: PTX ISA 8.7.1 calls those morally strong
  * and their race defined). Two stores of one value race benignly: the byte is the same either way, and whoever reads it
  * early is named by its own race. A store and a load race also when the store changes nothing: on another day the byte
- * before it may differ.
+ * before it may differ. That holds for the store of a copy in flight too: what it gives is known when it is issued, as
+ * a store to its source before its wait is named.
  *
  * A strong store that a strong load of the same bytes has seen comes before whatever follows that load (PTX ISA 8.9.5,
  * causality order): the last block that counts itself in may reset the counter with a plain store.
@@ -21,7 +22,7 @@
 enum race_flag {
     RACE_STORE = 1,
     RACE_STRONG = 2,
-    RACE_PENDING = 4, /* a copy in flight: nothing is ordered with it */
+    RACE_PENDING = 4, /* a copy in flight, its store or its load: nothing is ordered with it */
     RACE_MIXED = 8,   /* a store that stands for others of other values */
     RACE_NC = 16,     /* ld.global.nc: the byte must not be stored at all (PTX ISA 9.7.9.9) */
     RACE_VALUED = 32, /* a store whose value is known */
@@ -97,8 +98,9 @@ void race_block(struct races *x);
  * not found yet. quiet: pairs of stores that are alike in strength are coverage's to name, as RACE_STORES. */
 void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
                 uint32_t value, bool quiet, struct race_found found[RACE_KINDS]);
-/* A copy in flight over `bytes` of the word, and the end of it: from now on it is a store of that lane like any other.
- */
-void race_copy(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes);
+/* A copy in flight that stores `bytes` of the word, or loads them, as me->flags says; and the end of it: from now on it
+ * is a store, or a load, of that lane like any other. */
+void race_copy(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
+               uint32_t value);
 void race_land(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes);
 #endif

@@ -81,11 +81,24 @@ void op_undefined_logic(struct warp *w, const struct record *r, uint32_t mask) {
     }
 }
 
+/* Lanes of which all these bits are undefined, and whose address (0: any) is in local memory. */
+static uint32_t kept_lanes(const struct warp *w, uint32_t kind, uint32_t offset, uint64_t bits, uint32_t address) {
+    uint32_t lanes = 0;
+    for (unsigned i = 0; i < LANES && kind != PLACE_PRED; ++i) {
+        const uint64_t undefined = kind == PLACE_64 ? reg64(w, offset)[i] : reg32(w, offset)[i];
+        const bool local = !address || reg64(w, address)[i] - LOCAL_WINDOW < WINDOW_BYTES;
+        lanes |= (uint32_t)(local && (undefined & bits) == bits) << i;
+    }
+    return lanes;
+}
+
 void op_undefined_check(struct warp *w, const struct record *r, uint32_t mask) {
     static const uint8_t sizes[] = {[PLACE_32] = 4, [PLACE_64] = 8, [PLACE_PRED] = 1};
     const uint32_t *triple = w->wide + r->wide;
     for (uint32_t k = 0; k < r->b; ++k, triple += 3) {
-        const uint32_t lanes = undefined_lanes(w, triple[0], triple[1], (uint64_t)r->imm) & mask;
+        uint32_t lanes = undefined_lanes(w, triple[0], triple[1], (uint64_t)r->imm) & mask;
+        if (r->c)
+            lanes &= ~kept_lanes(w, triple[0], triple[1], (uint64_t)r->imm, r->a);
         for (uint32_t left = lanes; left; left &= left - 1) {
             const unsigned lane = (unsigned)__builtin_ctz(left);
             struct record place = *r;

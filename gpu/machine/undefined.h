@@ -11,6 +11,8 @@ void undefined_close(struct decoder *d);
 /* The helper records of the instruction at hand, to stand before its own, which decode_one makes. False after refuse().
  */
 bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d));
+/* Where the undefined bits of a register are kept. False: it is not watched. */
+bool undefined_place(struct decoder *d, int reg, uint32_t *offset);
 /* shfl.sync: where the bits of its value and of its result that are undefined are kept; 0 when it is not watched. */
 void undefined_shuffle(struct decoder *d, uint32_t *value, uint32_t *result);
 
@@ -22,7 +24,8 @@ void undefined_shuffle(struct decoder *d, uint32_t *value, uint32_t *result);
  * op_undefined_logic: dst, a = place kind, imm = table of lop3, wide = offsets of the three values and of their
  *                     undefined bits: a bit of dst is undefined when the undefined bits of the operands decide it.
  * op_undefined_check: b = number of triples (place kind, offset, register's name) at wide: an event where one of the
- *                     bits imm is undefined; they are taken as defined from then on. */
+ *                     bits imm is undefined; they are taken as defined from then on. c: not where all of them are, and
+ *                     a (64 bits; 0: none) is an address in local memory, which keeps them. */
 enum place { PLACE_32, PLACE_64, PLACE_PRED };
 handler op_undefined_set, op_undefined_any, op_undefined_logic, op_undefined_check;
 

@@ -82,9 +82,9 @@ void watch_strong(struct warp *w, const struct record *r) {
 }
 
 void watch_copies_issued(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
-                         uint32_t bytes) {
+                         uint32_t bytes, const uint8_t *const from[LANES]) {
     if (w->block->hazards)
-        hazard_copies(w, r, mask, at, bytes, true);
+        hazard_copies(w, r, mask, at, bytes, from);
     if (w->block->valid)
         valid_copies_issued(w, mask, at, bytes);
     if (w->block->probed)
@@ -94,7 +94,7 @@ void watch_copies_issued(struct warp *w, const struct record *r, uint32_t mask, 
 void watch_copies_waited(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
                          uint32_t bytes) {
     if (w->block->hazards)
-        hazard_copies(w, r, mask, at, bytes, false);
+        hazard_copies(w, r, mask, at, bytes, NULL);
     if (w->block->valid)
         valid_copies_waited(w, mask, at, bytes);
 }

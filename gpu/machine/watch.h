@@ -42,7 +42,7 @@ void watch_strong(struct warp *w, const struct record *r);
 /* cp.async: copies of these lanes to shared addresses at[lane], `bytes` each, are issued by record r; the wait that
  * covers them is done by record r. Between the two they may land at any time. */
 void watch_copies_issued(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
-                         uint32_t bytes);
+                         uint32_t bytes, const uint8_t *const from[LANES]);
 void watch_copies_waited(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
                          uint32_t bytes);
 

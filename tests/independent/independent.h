@@ -223,4 +223,22 @@ void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const 
 uint32_t independent_mma(unsigned sm, const char *a_type, const char *b_type, int k, bool half, const uint32_t *a,
                          const uint32_t *b, uint32_t c);
 
+/* ---- fragments.c: who holds what, as the figures of the PTX ISA draw it ---- */
+
+struct holder {
+    unsigned thread, element; /* of its a0, a1 ..: element / (32 / bits) is the register */
+};
+/* Element (row, k) of A of m rows, (n, k) of B, (row, n) of C and D of m rows; row_bytes: along k. */
+struct holder independent_a(unsigned m, unsigned row_bytes, unsigned bits, unsigned row, unsigned k);
+struct holder independent_b(unsigned bits, unsigned n, unsigned k);
+struct holder independent_c(unsigned row, unsigned n);
+/* The half (8 * matrix + row, column) of ldmatrix. */
+struct holder independent_matrix(bool trans, unsigned row, unsigned column);
+/* Which 16-byte chunk of its row `row` of the pattern the chunk `chunk` lies in; width: 32, 64, 128 bytes. */
+unsigned independent_chunk(unsigned width, unsigned row, unsigned chunk);
+/* Where an operand of wgmma lies that is packed without gaps; width: 16 (no swizzle), 32, 64 or 128 bytes.
+ * K-major: byte k of row m or n. MN-major: the 16-bit element (mn, k), k < 16. */
+unsigned independent_k_major(unsigned width, unsigned row, unsigned k);
+unsigned independent_mn_major(unsigned width, unsigned mn, unsigned k);
+
 #endif
