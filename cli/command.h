@@ -22,6 +22,7 @@ int reference_main(int argc, char **argv);
 int census_main(int argc, char **argv);
 int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int prove_main(int argc, char **argv);
 

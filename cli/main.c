@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
     {"gate", "run cases, judge, report", gate_main},
     {"run", "verify a kernel from its launch file", run_main},
+    {"explain", "the stages of one case, and every fault where it arises", explain_main},
     {"census", "what a kernel executes, by class and source line", census_main},
     {"audit", "what in a PTX file leaves bits open", audit_main},
     {"plants", "plant every fault, show which oracle names it", plants_main},

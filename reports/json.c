@@ -43,7 +43,7 @@ static struct fy_node *where_node(struct fy_document *d, const struct where *p) 
     return m;
 }
 
-static struct fy_node *finding_node(struct fy_document *d, const struct finding *f) {
+struct fy_node *json_finding(struct fy_document *d, const struct finding *f) {
     struct fy_node *m = fy_node_create_mapping(d);
     json_add_string(d, m, "oracle", f->oracle);
     json_add_string(d, m, "verdict", verdict_name(f->verdict));
@@ -72,7 +72,7 @@ static struct fy_node *print_node(struct fy_document *d, const struct trace_prin
     return m;
 }
 
-static const char *ruling_name(enum ruling r) {
+const char *ruling_name(enum ruling r) {
     return r == RULING_CLEAN ? "clean" : r == RULING_FOUND ? "found" : "not judged";
 }
 
@@ -110,7 +110,7 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
     }
     struct fy_node *list = fy_node_create_sequence(d);
     for (size_t i = 0; i < o->findings.count; ++i) {
-        fy_node_sequence_append(list, finding_node(d, &o->findings.items[i]));
+        fy_node_sequence_append(list, json_finding(d, &o->findings.items[i]));
     }
     if (o->print_count > 0) {
         struct fy_node *prints = fy_node_create_sequence(d);
