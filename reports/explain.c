@@ -1,5 +1,4 @@
 #include "explain.h"
-#include "file.h"
 #include "json.h"
 #include "json_node.h"
 #include "terminal.h"
@@ -90,16 +89,10 @@ static struct fy_node *explanation_node(struct fy_document *d, const struct outc
 }
 
 bool explain_json(const char *path, const struct outcome *o, const struct explanation *x, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    struct fy_document *d = fy_document_create(NULL);
-    bool good = out != NULL && d != NULL && json_line(out, d, explanation_node(d, o, x));
-    fy_document_destroy(d);
-    if (out != NULL) {
-        good = fclose(out) == 0 && good;
-    }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
+    if (d != NULL)
+        json_put(&lines, d, explanation_node(d, o, x));
+    return json_end(&lines, path, e);
 }

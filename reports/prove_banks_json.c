@@ -1,6 +1,5 @@
 /* prove_banks.h as JSON. */
 #include "../ref/error.h"
-#include "file.h"
 #include "json_node.h"
 #include "prove_banks.h"
 #include <inttypes.h>
@@ -15,20 +14,6 @@ static struct fy_node *unsigned_node(struct fy_document *d, uint64_t value) {
 static void add_count(struct fy_document *d, struct fy_node *m, struct bank_count c) {
     json_add(d, m, "wavefronts", unsigned_node(d, c.wavefronts));
     json_add(d, m, "conflicts", unsigned_node(d, c.conflicts));
-}
-
-/* One object as the file's one line. */
-static bool put(const char *path, struct fy_document *d, struct fy_node *root, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out != NULL && json_line(out, d, root);
-    fy_document_destroy(d);
-    if (out != NULL)
-        good = fclose(out) == 0 && good;
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
 }
 
 /* Banks in which rows begin. */
@@ -66,9 +51,11 @@ static void add_rows(struct fy_document *d, struct fy_node *m, const struct bank
 }
 
 bool banks_tile_json(const char *path, const struct bank_tile *t, struct error *e) {
-    struct fy_document *d = fy_document_create(NULL);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
     if (d == NULL)
-        return fail(e, "%s: no memory for the JSON text", path);
+        return json_end(&lines, path, e);
     struct fy_node *m = fy_node_create_mapping(d);
     uint32_t starts[64], count = 0;
     for (; count < t->rows && count < 64; ++count)
@@ -90,13 +77,16 @@ bool banks_tile_json(const char *path, const struct bank_tile *t, struct error *
         fy_node_sequence_append(all, one);
     }
     json_add(d, m, "first_accesses", all);
-    return put(path, d, m, e);
+    json_put(&lines, d, m);
+    return json_end(&lines, path, e);
 }
 
 bool banks_layout_json(const char *path, const struct layout *l, const struct bank_layout *b, struct error *e) {
-    struct fy_document *d = fy_document_create(NULL);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
     if (d == NULL)
-        return fail(e, "%s: no memory for the JSON text", path);
+        return json_end(&lines, path, e);
     struct fy_node *m = fy_node_create_mapping(d);
     json_add_string(d, m, "layout", l->name);
     json_add_string(d, m, "op", b->op.name);
@@ -105,14 +95,17 @@ bool banks_layout_json(const char *path, const struct layout *l, const struct ba
     add_count(d, m, b->count);
     json_add(d, m, "worst_access", unsigned_node(d, b->worst));
     add_plan(d, m, &b->op, b->at, bank_op_lanes(&b->op));
-    return put(path, d, m, e);
+    json_put(&lines, d, m);
+    return json_end(&lines, path, e);
 }
 
 bool banks_advice_json(const char *path, const struct bank_tile *t, uint32_t align, const struct bank_advice_list *l,
                        struct error *e) {
-    struct fy_document *d = fy_document_create(NULL);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
     if (d == NULL)
-        return fail(e, "%s: no memory for the JSON text", path);
+        return json_end(&lines, path, e);
     struct fy_node *m = fy_node_create_mapping(d), *all = fy_node_create_sequence(d);
     add_rows(d, m, t);
     json_add(d, m, "align", unsigned_node(d, align));
@@ -128,13 +121,16 @@ bool banks_advice_json(const char *path, const struct bank_tile *t, uint32_t ali
         fy_node_sequence_append(all, one);
     }
     json_add(d, m, "layouts", all);
-    return put(path, d, m, e);
+    json_put(&lines, d, m);
+    return json_end(&lines, path, e);
 }
 
 bool banks_table_json(const char *path, const char *table, const struct bank_table *t, struct error *e) {
-    struct fy_document *d = fy_document_create(NULL);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
     if (d == NULL)
-        return fail(e, "%s: no memory for the JSON text", path);
+        return json_end(&lines, path, e);
     struct fy_node *m = fy_node_create_mapping(d), *all = fy_node_create_sequence(d);
     json_add_string(d, m, "table", table);
     for (size_t i = 0; i < t->count; ++i) {
@@ -152,5 +148,6 @@ bool banks_table_json(const char *path, const char *table, const struct bank_tab
         fy_node_sequence_append(all, one);
     }
     json_add(d, m, "rows", all);
-    return put(path, d, m, e);
+    json_put(&lines, d, m);
+    return json_end(&lines, path, e);
 }

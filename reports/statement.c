@@ -1,6 +1,5 @@
 #include "statement.h"
 #include "../ref/printable.h"
-#include "file.h"
 #include "json_node.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,15 +69,10 @@ static struct fy_node *statements_node(struct fy_document *d, const char *subjec
 }
 
 bool statement_json(const char *path, const char *subject, const struct statement_list *l, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    struct fy_document *d = fy_document_create(NULL);
-    bool good = out != NULL && d != NULL && json_line(out, d, statements_node(d, subject, l));
-    fy_document_destroy(d);
-    if (out != NULL)
-        good = fclose(out) == 0 && good;
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
+    if (d != NULL)
+        json_put(&lines, d, statements_node(d, subject, l));
+    return json_end(&lines, path, e);
 }

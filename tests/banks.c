@@ -13,26 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const op_names[] = {"ld8",
-                                       "ld16",
-                                       "ld32",
-                                       "ld64",
-                                       "ld128",
-                                       "st8",
-                                       "st16",
-                                       "st32",
-                                       "st64",
-                                       "st128",
-                                       "ldmatrix_x1",
-                                       "ldmatrix_x2",
-                                       "ldmatrix_x4",
-                                       "stmatrix_x1",
-                                       "stmatrix_x2",
-                                       "stmatrix_x4",
-                                       "ldmatrix_x4_trans",
-                                       "stmatrix_x2_trans"};
-enum { OPS = sizeof op_names / sizeof *op_names };
-
 static void signed_addresses(const struct bank_row *r, int64_t at[32]) {
     for (int lane = 0; lane < 32; ++lane)
         at[lane] = r->active >> lane & 1 ? (int64_t)r->at[lane] : -1;
@@ -110,7 +90,10 @@ static uint32_t below(uint32_t bound) {
 
 /* Addresses of one kind or another; of pairs and fours that are equal, nearly, or but for idle lanes. */
 static void random_access(struct bank_op *op, uint32_t at[32], uint32_t *active) {
-    cr_assert(bank_op_named(op_names[below(OPS)], op));
+    uint32_t ops = 0;
+    while (bank_kernel_ops[ops])
+        ++ops;
+    cr_assert(bank_op_named(bank_kernel_ops[below(ops)], op));
     static const uint32_t spans[] = {4, 16, 64, 256, 4096, 1 << 20};
     const uint32_t span = spans[below(6)], stride = 1 + below(40), base = below(64), kind = below(8),
                    distance = 1u << below(5);

@@ -11,6 +11,7 @@
 /* The address patterns, as a table without counts: every run writes the same bytes. */
 void patterns_write(FILE *out);
 
+extern const char *const bank_kernel_ops[]; /* the accesses that are counted, NULL at the end */
 /* PTX with one kernel an access, its name that of the access with '_'. Each has three arguments: the (32) byte offsets,
  * negative where the lane is inactive; (32) words, the result; 0. */
 char *kernels_text(void);

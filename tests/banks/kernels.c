@@ -3,28 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ops[] = {"ld8",
-                                  "ld16",
-                                  "ld32",
-                                  "ld64",
-                                  "ld128",
-                                  "st8",
-                                  "st16",
-                                  "st32",
-                                  "st64",
-                                  "st128",
-                                  "ldmatrix_x1",
-                                  "ldmatrix_x2",
-                                  "ldmatrix_x4",
-                                  "stmatrix_x1",
-                                  "stmatrix_x2",
-                                  "stmatrix_x4",
-                                  "ldmatrix_x1_trans",
-                                  "ldmatrix_x2_trans",
-                                  "ldmatrix_x4_trans",
-                                  "stmatrix_x1_trans",
-                                  "stmatrix_x2_trans",
-                                  "stmatrix_x4_trans"};
+const char *const bank_kernel_ops[] = {"ld8",
+                                       "ld16",
+                                       "ld32",
+                                       "ld64",
+                                       "ld128",
+                                       "st8",
+                                       "st16",
+                                       "st32",
+                                       "st64",
+                                       "st128",
+                                       "ldmatrix_x1",
+                                       "ldmatrix_x2",
+                                       "ldmatrix_x4",
+                                       "stmatrix_x1",
+                                       "stmatrix_x2",
+                                       "stmatrix_x4",
+                                       "ldmatrix_x1_trans",
+                                       "ldmatrix_x2_trans",
+                                       "ldmatrix_x4_trans",
+                                       "stmatrix_x1_trans",
+                                       "stmatrix_x2_trans",
+                                       "stmatrix_x4_trans",
+                                       NULL};
 
 /* The one access, of registers %v0 .. %v3 at [%at]. */
 static char *access_text(const struct bank_op *op) {
@@ -51,9 +52,9 @@ static const char after_store[] = "    @!%odd bra END;\n    bar.sync 0;\n    ld.
 
 char *kernels_text(void) {
     char *text = must_strdup(".version 7.8\n.target sm_90\n.address_size 64\n");
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
+    for (size_t i = 0; bank_kernel_ops[i]; ++i) {
         struct bank_op op;
-        if (!bank_op_named(ops[i], &op))
+        if (!bank_op_named(bank_kernel_ops[i], &op))
             abort();
         char *
             one = access_text(&op),
@@ -74,7 +75,7 @@ char *kernels_text(void) {
                "%s    %s\n%s"
                "    xor.b32 %%v0, %%v0, %%v1;\n    xor.b32 %%v2, %%v2, %%v3;\n    xor.b32 %%v0, %%v0, %%v2;\n"
                "    st.global.u32 [%%q], %%v0;\n    ret;\n}\n",
-               text, ops[i], KERNELS_ARENA, op.store ? "" : before_load, one, op.store ? after_store : "");
+               text, bank_kernel_ops[i], KERNELS_ARENA, op.store ? "" : before_load, one, op.store ? after_store : "");
         free(one);
         free(text);
         text = longer;
