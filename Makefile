@@ -7,6 +7,7 @@ SOURCES := $(sort $(wildcard ref/*.c gpu/*.c gpu/*/*.c oracles/*.c reports/*.c c
 TESTS := $(sort $(wildcard tests/*.c tests/independent/*.c))
 BENCH := $(sort $(wildcard tests/bench/*.c))
 WITNESS_MMA := $(wildcard tests/witness_mma/*.c) tests/mma_tiles.c
+BANKS := $(sort $(wildcard tests/banks/*.c))
 CONFORMANCE := $(sort $(wildcard tests/conformance/*.c tests/independent/*.c))
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
@@ -150,7 +151,7 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS)) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1 $(1)/bank-patterns
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
@@ -168,6 +169,10 @@ $(1)/bench-machine: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) te
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
 $(1)/conformance: $$(call objects,$(1)/obj,$(filter-out cli/%,$(SOURCES)) $(CONFORMANCE))
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
+$(1)/bank-patterns: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) $(BANKS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
@@ -195,7 +200,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE) $(BANKS)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

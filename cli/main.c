@@ -13,9 +13,11 @@ static const struct {
 } commands[] = {
     {"gate", "run cases, judge, report", gate_main},
     {"run", "verify a kernel from its launch file", run_main},
+    {"explain", "the stages of one case, and every fault where it arises", explain_main},
     {"census", "what a kernel executes, by class and source line", census_main},
     {"audit", "what in a PTX file leaves bits open", audit_main},
     {"plants", "plant every fault, show which oracle names it", plants_main},
+    {"prove", "layout proofs: fragments, banks", prove_main},
     {"inspect", "show a GGUF file: tensors, formats, ranges", inspect_main},
     {"dequantize", "a tensor of a GGUF file, or raw blocks, to raw float32", dequantize_main},
     {"quantize", "raw float32 to raw blocks", quantize_main},

@@ -10,7 +10,7 @@
 const char *const plant_group_names[PLANT_GROUPS] = {"kernel", "machine"};
 
 static const char *const folders[PLANT_GROUPS] = {"fixtures/plants", "fixtures/plants/machine"};
-static const char *const keys[PLANT_GROUPS][8] = {{"plant", "about", "kernel", "ptx", "expect", NULL},
+static const char *const keys[PLANT_GROUPS][8] = {{"plant", "about", "kernel", "ptx", "expect", "stages", NULL},
                                                   {"plant", "about", "launch", "clean", "arch", "expect", NULL}};
 static const char *const expect_keys[] = {"oracle", "verdict", NULL};
 static const char *const clean_keys[] = {"entry", "shape", NULL};
@@ -75,6 +75,29 @@ static bool read_clean(const struct yaml_doc *doc, struct plant *p, struct error
     return true;
 }
 
+/* stages: [staging, sums], those that `explain` must find wrong. */
+static bool read_stages(const struct yaml_doc *doc, struct plant *p, struct error *e) {
+    const struct yaml_node *list = yaml_get(doc->root, "stages");
+    if (list == NULL) {
+        return true;
+    }
+    if (!yaml_expect(doc, list, YAML_SEQUENCE, "stages", e)) {
+        return false;
+    }
+    for (const struct yaml_node *n = list->first; n != NULL; n = n->next) {
+        enum stage_kind kind;
+        const char *text;
+        if (!yaml_string(doc, n, "stages", &text, e)) {
+            return false;
+        }
+        if (!stage_named(text, &kind)) {
+            return yaml_fail(doc, n, 0, e, "stages: want staging, fragments, sums, rescale or store");
+        }
+        p->stages[kind] = true;
+    }
+    return true;
+}
+
 static bool read_arch(const struct yaml_doc *doc, struct plant *p, struct error *e) {
     const struct yaml_node *node = yaml_get(doc->root, "arch");
     const char *text;
@@ -98,7 +121,8 @@ static bool read_plant(const struct yaml_doc *doc, const char *name, struct plan
         return yaml_fail(doc, yaml_get(doc->root, "plant"), 0, e, "plant: must be the file's own name, %s", name);
     }
     if (p->group == PLANT_KERNEL) {
-        return take(doc, doc->root, "kernel", &p->kernel, e) && take(doc, doc->root, "ptx", &p->ptx, e);
+        return take(doc, doc->root, "kernel", &p->kernel, e) && take(doc, doc->root, "ptx", &p->ptx, e) &&
+               read_stages(doc, p, e);
     }
     return take(doc, doc->root, "launch", &p->launch, e) && read_clean(doc, p, e) && read_arch(doc, p, e);
 }

@@ -6,7 +6,7 @@
 
 #include "../gpu/expr.h"
 #include "../gpu/launch.h"
-#include "../oracles/finding.h"
+#include "../oracles/explain.h"
 #include "../ref/error.h"
 
 enum plant_group { PLANT_KERNEL, PLANT_MACHINE, PLANT_GROUPS };
@@ -17,7 +17,8 @@ struct plant {
     char *name, *about;
     char *oracle;
     enum verdict verdict;
-    char *kernel, *ptx; /* PLANT_KERNEL; ptx: path, resolved against the folder of the yaml file */
+    char *kernel, *ptx;  /* PLANT_KERNEL; ptx: path, resolved against the folder of the yaml file */
+    bool stages[STAGES]; /* PLANT_KERNEL: those that `explain` must find wrong, and no others; none: not said */
     /* PLANT_MACHINE: the launch file of the fault, resolved likewise, and what the clean twin has instead */
     char *launch, *clean_entry;
     struct shape_value *clean_shape; /* (clean_shape_count) names owned */

@@ -3,7 +3,6 @@
 #include "../gpu/case.h"
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
-#include "../reports/file.h"
 #include "../reports/json_node.h"
 #include "../reports/terminal.h"
 #include "command.h"
@@ -292,31 +291,23 @@ static struct fy_node *plant_node(struct fy_document *d, const struct planted *x
 }
 
 static bool write_json(const char *path, const struct field *all, const struct totals *t, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out != NULL;
-    for (size_t i = 0; good && i <= all->count; ++i) {
-        struct fy_document *d = fy_document_create(NULL);
-        if (d != NULL && i == all->count) {
-            struct fy_node *m = fy_node_create_mapping(d), *s = fy_node_create_mapping(d);
-            json_add(d, s, "passed", json_number(d, "%zu", t->passed));
-            json_add(d, s, "failed", json_number(d, "%zu", t->failed));
-            json_add(d, s, "skipped", json_number(d, "%zu", t->skipped));
-            json_add(d, s, "wall_seconds", json_number(d, "%.6f", t->wall_seconds));
-            json_add(d, m, "summary", s);
-            good = json_line(out, d, m);
-        } else {
-            good = d != NULL && json_line(out, d, plant_node(d, &all->plants[i]));
-        }
-        fy_document_destroy(d);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d;
+    for (size_t i = 0; i < all->count && (d = json_next(&lines)) != NULL; ++i) {
+        json_put(&lines, d, plant_node(d, &all->plants[i]));
     }
-    if (out != NULL) {
-        good = fclose(out) == 0 && good;
+    d = json_next(&lines);
+    if (d != NULL) {
+        struct fy_node *m = fy_node_create_mapping(d), *s = fy_node_create_mapping(d);
+        json_add(d, s, "passed", json_number(d, "%zu", t->passed));
+        json_add(d, s, "failed", json_number(d, "%zu", t->failed));
+        json_add(d, s, "skipped", json_number(d, "%zu", t->skipped));
+        json_add(d, s, "wall_seconds", json_number(d, "%.6f", t->wall_seconds));
+        json_add(d, m, "summary", s);
+        json_put(&lines, d, m);
     }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
+    return json_end(&lines, path, e);
 }
 
 /* Loads the plants of the groups and names asked for. */

@@ -3,6 +3,7 @@
 #ifndef GPU_BANKS_H
 #define GPU_BANKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum bank_access { BANK_LOAD, BANK_STORE, BANK_MATRIX }; /* BANK_MATRIX: ldmatrix, stmatrix */
@@ -24,5 +25,37 @@ struct bank_count {
  * BK-1 .. BK-9: measured on an H200; other architectures are assumed to do the same. */
 struct bank_count bank_count(enum bank_access kind, unsigned bytes, unsigned matrices, const uint32_t at[32],
                              uint32_t active);
+
+/* An access by its name. "ld8" .. "ld128", "st8" .. "st128": bits of one lane; "ldmatrix.x1", ".x2", ".x4", the same
+ * with ".trans", and stmatrix. '_' may stand for '.'. */
+struct bank_op {
+    enum bank_access kind;
+    bool store, trans;
+    unsigned bytes;    /* of one lane: 1 .. 16 */
+    unsigned matrices; /* 1, 2 or 4; 0: no matrix access */
+    char name[20];     /* as above, with '.' */
+};
+extern const char bank_op_names[]; /* what they are, for messages: "ld8 ld16 ... stmatrix.x1|x2|x4[.trans]" */
+/* False when it is no such name; *op is then not touched. */
+bool bank_op_named(const char *name, struct bank_op *op);
+/* Its name as tables have it, with '_'. */
+void bank_op_table_name(const struct bank_op *op, char name[20]);
+/* Lanes whose addresses count: all, or of matrices 8 each. */
+uint32_t bank_op_lanes(const struct bank_op *op);
+
+/* How an access is served. Addresses MUST be multiples of op->bytes: two lanes then ask for the same words, for other
+ * words of the same banks, or for other banks, and one lane is served by one wavefront. */
+struct bank_plan {
+    struct bank_count count;
+    bool merged;           /* half as many phases: pairs of lanes have equal addresses */
+    unsigned phases;       /* 1, 2 or 4, idle ones too */
+    uint32_t lanes[4];     /* of each phase, active ones */
+    unsigned degree[4];    /* of each phase; 0 when it is idle */
+    uint8_t wavefront[32]; /* of each lane, from 0; BANK_IDLE: it asks for nothing */
+};
+enum { BANK_IDLE = 255 };
+/* The first distinct address of every bank goes first, in order of lanes; `count` is bank_count's. Which words the
+ * hardware puts together is not documented: their number is. */
+struct bank_plan bank_plan(const struct bank_op *op, const uint32_t at[32], uint32_t active);
 
 #endif

@@ -26,6 +26,7 @@ enum operation {
     OP_CEIL,
     OP_MIN,
     OP_MAX,
+    OP_XOR,
 };
 
 struct term {
@@ -198,11 +199,13 @@ static bool parse_value(struct parser *p, size_t *out) {
         return parse_call(p, OP_MIN, start, out);
     if (is(s, n, "max"))
         return parse_call(p, OP_MAX, start, out);
+    if (is(s, n, "xor"))
+        return parse_call(p, OP_XOR, start, out);
     if (*skip_space(p) == '(') {
-        static const char *const functions[] = {"ceil", "min", "max", NULL};
+        static const char *const functions[] = {"ceil", "min", "max", "xor", NULL};
         char *name = must_format("%.*s", (int)n, s);
         const char *meant = nearest(name, functions);
-        fail_at(p->x, start, p->e, "there is no function %s; there are ceil, min and max%s%s%s", quote(name).text,
+        fail_at(p->x, start, p->e, "there is no function %s; there are ceil, min, max and xor%s%s%s", quote(name).text,
                 meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
         free(name);
         return false;
@@ -399,6 +402,9 @@ static bool apply(const struct spec_expr *x, const struct term *t, int64_t a, in
     case OP_MAX:
         *v = a > b ? a : b;
         return true;
+    case OP_XOR:
+        *v = a ^ b;
+        return true;
     case OP_EQUAL:
         *v = a == b;
         return true;
@@ -470,7 +476,7 @@ bool expr_fail(const struct spec_expr *x, struct error *e, const char *format, .
 }
 
 bool expr_is_name(const char *text) {
-    static const char *const words[] = {"and", "or", "not", "ceil", "min", "max", NULL};
+    static const char *const words[] = {"and", "or", "not", "ceil", "min", "max", "xor", NULL};
     size_t n = strlen(text);
     if (n == 0 || n > MAX_NAME || (text[0] >= '0' && text[0] <= '9'))
         return false;

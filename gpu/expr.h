@@ -6,10 +6,11 @@
  *   sum         a + b  a - b
  *   product     a * b  a / b  a % b           division truncates towards zero, a % b has the sign of a
  *   unary       -a
- *   value       12  0x1f  name  (a)  ceil(a, b)  min(a, b, ...)  max(a, b, ...)
+ *   value       12  0x1f  name  (a)  ceil(a, b)  min(a, b, ...)  max(a, b, ...)  xor(a, b, ...)
  *
- * ceil(a, b) is the smallest integer >= a / b, b > 0. Names are [a-z_][a-z0-9_]*. Overflow and division by zero are
- * errors, never a value. Text of at most 1,000 bytes, 64 levels of nesting; every evaluation ends. */
+ * ceil(a, b) is the smallest integer >= a / b, b > 0; xor is that of the two's complement bits. Names are
+ * [a-z_][a-z0-9_]*. Overflow and division by zero are errors, never a value. Text of at most 1,000 bytes, 64 levels of
+ * nesting; every evaluation ends. */
 #ifndef GPU_EXPR_H
 #define GPU_EXPR_H
 

@@ -4,6 +4,7 @@
 #define GPU_LAUNCH_H
 
 #include "arch.h"
+#include "probe.h"
 #include "ptx/ptx.h"
 
 enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT };
@@ -70,8 +71,9 @@ void schedule_name(const struct schedule *s, char name[SCHEDULE_NAME]);
 struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all watches on */
     uint32_t unwatched; /* enum watch */
     struct schedule schedule;
-    const struct arch *arch; /* NULL: arch_default */
-    bool census;             /* fill trace.counts */
+    const struct arch *arch;   /* NULL: arch_default */
+    bool census;               /* fill trace.counts */
+    const struct probe *probe; /* called while the machine runs, or NULL */
 };
 
 struct launch {

@@ -84,33 +84,6 @@ static bool read_needs(const struct reader *r, const struct yaml_node *list) {
     return true;
 }
 
-static bool read_plane(const struct reader *r, const struct yaml_node *map, struct spec_plane *plane) {
-    static const char *const keys[] = {"name", "bytes", "row", "stride", NULL};
-    const struct yaml_node *name, *bytes;
-    if (!yaml_check_keys(r->doc, map, "a plane", keys, r->e) ||
-        !yaml_require(r->doc, map, "name", "a plane", &name, r->e) ||
-        !yaml_require(r->doc, map, "bytes", "a plane", &bytes, r->e) ||
-        !read_word(r, name, "name", "_", false, &plane->name))
-        return false;
-    for (const struct spec_plane *other = r->s->planes; other < plane; other++)
-        if (strcmp(other->name, plane->name) == 0)
-            return yaml_fail(r->doc, name, 0, r->e, "two planes are called %s", quote(plane->name).text);
-    if (!yaml_get(map, "row") != !yaml_get(map, "stride"))
-        return yaml_fail(r->doc, map, 0, r->e, "row and stride go together");
-    return (plane->bytes = expr_read(r->doc, bytes, "bytes", r->e)) && read_expr(r, map, "row", "row", &plane->row) &&
-           read_expr(r, map, "stride", "stride", &plane->stride);
-}
-
-static bool read_planes(const struct reader *r, const struct yaml_node *list) {
-    if (!read_list(r, list, YAML_SEQUENCE, "planes", MAX_LIST))
-        return false;
-    r->s->planes = must_calloc(list->count, sizeof *r->s->planes);
-    for (const struct yaml_node *n = list->first; n; n = n->next)
-        if (!read_plane(r, n, &r->s->planes[r->s->plane_count++]))
-            return false;
-    return true;
-}
-
 static bool read_counts(const struct reader *r, const struct yaml_node *map) {
     if (!read_list(r, map, YAML_MAPPING, "counts", MAX_LIST))
         return false;
@@ -185,13 +158,14 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel", "about",  "source", "ptx",    "cubin",  "entry", "contract", "split",
-                                       "needs",  "launch", "args",   "planes", "counts", "shape", NULL};
+    static const char *const keys[] = {"kernel",   "about", "source", "ptx",    "cubin", "entry",
+                                       "contract", "split", "needs",  "launch", "args",  "planes",
+                                       "stages",   "mma",   "counts", "shape",  NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);
-    } sections[] = {{"needs", read_needs},   {"launch", read_launch}, {"args", read_args},
-                    {"planes", read_planes}, {"counts", read_counts}, {"shape", read_shape}};
+    } sections[] = {{"needs", read_needs},   {"launch", read_launch}, {"args", read_args}, {"shape", read_shape},
+                    {"planes", read_planes}, {"stages", read_stages}, {"mma", read_mma},   {"counts", read_counts}};
     const struct yaml_node *map = r->doc->root, *launch;
     if (!yaml_check_keys(r->doc, map, "a launch file", keys, r->e) || !read_head(r, root) ||
         !yaml_require(r->doc, map, "launch", "the launch file", &launch, r->e))
@@ -230,12 +204,7 @@ void spec_free(struct spec *s) {
     expr_free(s->steps);
     for (size_t i = 0; i < s->arg_count; i++)
         free_arg(&s->args[i]);
-    for (size_t i = 0; i < s->plane_count; i++) {
-        free(s->planes[i].name);
-        expr_free(s->planes[i].bytes);
-        expr_free(s->planes[i].row);
-        expr_free(s->planes[i].stride);
-    }
+    free_planes(s);
     for (size_t i = 0; i < s->count_count; i++) {
         free(s->counts[i].name);
         expr_free(s->counts[i].value);
@@ -247,7 +216,6 @@ void spec_free(struct spec *s) {
         free(owned[i]);
     free(s->needs);
     free(s->args);
-    free(s->planes);
     free(s->counts);
     free(s->defaults);
     yaml_close(s->doc);
@@ -302,12 +270,9 @@ static bool arg_uses(const struct spec_arg *a, const char *name) {
 
 bool spec_uses(const struct spec *s, const char *name) {
     bool used = any_uses(s->needs, s->need_count, name) || any_uses(s->grid, 3, name) || any_uses(s->block, 3, name) ||
-                any_uses(&s->shared, 1, name) || any_uses(&s->steps, 1, name);
+                any_uses(&s->shared, 1, name) || any_uses(&s->steps, 1, name) || planes_use(s, name);
     for (size_t i = 0; i < s->arg_count; i++)
         used |= arg_uses(&s->args[i], name);
-    for (size_t i = 0; i < s->plane_count; i++)
-        used |= any_uses(&s->planes[i].bytes, 1, name) || any_uses(&s->planes[i].row, 1, name) ||
-                any_uses(&s->planes[i].stride, 1, name);
     for (size_t i = 0; i < s->count_count; i++)
         used |= any_uses(&s->counts[i].value, 1, name);
     return used;

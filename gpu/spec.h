@@ -7,6 +7,7 @@
 #include "../ref/split.h"
 #include "expr.h" /* struct shape, struct spec_expr */
 #include "launch.h"
+#include "spec_planes.h"
 #include "yaml.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,7 @@ struct spec_plane {
     char *name; /* unique */
     struct spec_expr *bytes;
     struct spec_expr *row, *stride; /* both or neither: row bytes and pitch, for the layout proofs */
+    struct spec_content content;
 };
 
 struct spec_count {
@@ -73,6 +75,8 @@ struct spec {
     size_t arg_count;
     struct spec_plane *planes;
     size_t plane_count;
+    struct spec_stages stages;
+    struct spec_mma mma;
     struct spec_count *counts;
     size_t count_count;
     struct shape_value *defaults; /* `shape: {n: 1000}`: values for `run` without --set; names owned by the spec */

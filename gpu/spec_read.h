@@ -33,6 +33,12 @@ void free_arg(struct spec_arg *a);
 bool read_field(const struct reader *r, const struct yaml_node *map, struct spec_arg *a);
 /* spec_struct.c: {struct: [...]} with its layout. */
 bool read_struct(const struct reader *r, const struct yaml_node *map, struct spec_arg *a);
+/* spec_planes.c */
+bool read_planes(const struct reader *r, const struct yaml_node *list);
+bool read_stages(const struct reader *r, const struct yaml_node *map);
+bool read_mma(const struct reader *r, const struct yaml_node *map);
+void free_planes(struct spec *s);                        /* and stages, and mma */
+bool planes_use(const struct spec *s, const char *name); /* in one of these sections */
 /* The contract exists, and the arguments have its operands and its result, each once. */
 bool check_contract(const struct reader *r);
 

@@ -105,19 +105,11 @@ static struct fy_node *entry_node(struct fy_document *d, const struct ptx_module
 
 bool audit_json(const char *path, const struct ptx_module *m, const struct audit_report *reports, size_t count,
                 struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out != NULL;
-    for (size_t i = 0; good && i < count; ++i) {
-        struct fy_document *d = fy_document_create(NULL);
-        good = d != NULL && json_line(out, d, entry_node(d, m, &reports[i]));
-        fy_document_destroy(d);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d;
+    for (size_t i = 0; i < count && (d = json_next(&lines)) != NULL; ++i) {
+        json_put(&lines, d, entry_node(d, m, &reports[i]));
     }
-    if (out != NULL) {
-        good = fclose(out) == 0 && good;
-    }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
+    return json_end(&lines, path, e);
 }

@@ -1,7 +1,6 @@
 #include "census.h"
 #include "../ref/checked.h"
 #include "../ref/printable.h"
-#include "file.h"
 #include "json_node.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -168,16 +167,10 @@ static struct fy_node *census_node(struct fy_document *d, const char *kernel, co
 }
 
 bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    struct fy_document *d = fy_document_create(NULL);
-    bool good = out != NULL && d != NULL && json_line(out, d, census_node(d, kernel, c));
-    fy_document_destroy(d);
-    if (out != NULL) {
-        good = fclose(out) == 0 && good;
-    }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d = json_next(&lines);
+    if (d != NULL)
+        json_put(&lines, d, census_node(d, kernel, c));
+    return json_end(&lines, path, e);
 }

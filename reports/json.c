@@ -1,7 +1,6 @@
 #include "json.h"
 #include "../ref/checked.h"
 #include "../ref/half.h"
-#include "file.h"
 #include "json_node.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +42,7 @@ static struct fy_node *where_node(struct fy_document *d, const struct where *p) 
     return m;
 }
 
-static struct fy_node *finding_node(struct fy_document *d, const struct finding *f) {
+struct fy_node *json_finding(struct fy_document *d, const struct finding *f) {
     struct fy_node *m = fy_node_create_mapping(d);
     json_add_string(d, m, "oracle", f->oracle);
     json_add_string(d, m, "verdict", verdict_name(f->verdict));
@@ -72,7 +71,7 @@ static struct fy_node *print_node(struct fy_document *d, const struct trace_prin
     return m;
 }
 
-static const char *ruling_name(enum ruling r) {
+const char *ruling_name(enum ruling r) {
     return r == RULING_CLEAN ? "clean" : r == RULING_FOUND ? "found" : "not judged";
 }
 
@@ -110,7 +109,7 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
     }
     struct fy_node *list = fy_node_create_sequence(d);
     for (size_t i = 0; i < o->findings.count; ++i) {
-        fy_node_sequence_append(list, finding_node(d, &o->findings.items[i]));
+        fy_node_sequence_append(list, json_finding(d, &o->findings.items[i]));
     }
     if (o->print_count > 0) {
         struct fy_node *prints = fy_node_create_sequence(d);
@@ -154,19 +153,11 @@ static struct fy_node *totals_node(struct fy_document *d, const struct totals *t
 
 bool json_write(const char *path, const struct outcome *outcomes, size_t count, const struct totals *totals,
                 struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out != NULL;
-    for (size_t i = 0; good && i <= count; ++i) {
-        struct fy_document *d = fy_document_create(NULL);
-        good = d != NULL && json_line(out, d, i < count ? outcome_node(d, &outcomes[i]) : totals_node(d, totals));
-        fy_document_destroy(d);
+    struct json_lines lines;
+    json_begin(&lines);
+    struct fy_document *d;
+    for (size_t i = 0; i <= count && (d = json_next(&lines)) != NULL; ++i) {
+        json_put(&lines, d, i < count ? outcome_node(d, &outcomes[i]) : totals_node(d, totals));
     }
-    if (out != NULL) {
-        good = fclose(out) == 0 && good;
-    }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the JSON text", path);
-    free(text);
-    return good;
+    return json_end(&lines, path, e);
 }

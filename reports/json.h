@@ -8,6 +8,7 @@
 
 #include "../oracles/outcome.h"
 #include "../ref/error.h"
+#include <libfyaml.h>
 
 struct totals {
     size_t passed, failed, skipped, launches;
@@ -17,6 +18,10 @@ struct totals {
     double wall_seconds; /* of the whole run */
     int threads;
 };
+
+/* A finding as an object of a record. */
+struct fy_node *json_finding(struct fy_document *d, const struct finding *f);
+const char *ruling_name(enum ruling r); /* "clean", "found", "not judged" */
 
 /* Makes the whole text, then writes it as file_put does (file.h): a regular file whole or not at all. */
 bool json_write(const char *path, const struct outcome *outcomes, size_t count, const struct totals *totals,

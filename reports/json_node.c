@@ -1,5 +1,6 @@
 #include "json_node.h"
 #include "../ref/checked.h"
+#include "file.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,5 +80,32 @@ bool json_line(FILE *out, struct fy_document *d, struct fy_node *root) {
         good = fwrite(text, 1, n, out) == n && fputc('\n', out) != EOF;
     }
     free(text);
+    return good;
+}
+
+void json_begin(struct json_lines *l) {
+    *l = (struct json_lines){0};
+    l->out = open_memstream(&l->text, &l->size);
+    l->good = l->out != NULL;
+}
+
+struct fy_document *json_next(struct json_lines *l) {
+    struct fy_document *d = l->good ? fy_document_create(NULL) : NULL;
+    l->good = d != NULL;
+    return d;
+}
+
+void json_put(struct json_lines *l, struct fy_document *d, struct fy_node *root) {
+    l->good = json_line(l->out, d, root);
+    fy_document_destroy(d);
+}
+
+bool json_end(struct json_lines *l, const char *path, struct error *e) {
+    bool good = l->good;
+    if (l->out != NULL) {
+        good = fclose(l->out) == 0 && good;
+    }
+    good = good ? file_put(path, l->text, l->size, e) : fail(e, "%s: no memory for the JSON text", path);
+    free(l->text);
     return good;
 }

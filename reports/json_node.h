@@ -2,6 +2,7 @@
 #ifndef REPORTS_JSON_NODE_H
 #define REPORTS_JSON_NODE_H
 
+#include "../ref/error.h"
 #include <libfyaml.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,5 +22,20 @@ void json_add_string(struct fy_document *d, struct fy_node *map, const char *key
 
 /* Writes root, which the document then owns, as one line. False when memory ran out or out takes no more. */
 bool json_line(FILE *out, struct fy_document *d, struct fy_node *root);
+
+/* A file of JSON lines: json_begin; for each line a document, json_next, whose nodes end in json_put; json_end. */
+struct json_lines {
+    FILE *out; /* to text */
+    char *text;
+    size_t size;
+    bool good;
+};
+void json_begin(struct json_lines *l);
+/* NULL when memory ran out, now or before: json_end says so. */
+struct fy_document *json_next(struct json_lines *l);
+/* Writes root as a line, and frees it with its document. */
+void json_put(struct json_lines *l, struct fy_document *d, struct fy_node *root);
+/* Puts the lines into the file, whole or not at all, and frees them. False with the reason in e. */
+bool json_end(struct json_lines *l, const char *path, struct error *e);
 
 #endif

@@ -89,6 +89,18 @@ static bool repeats_oracle(const struct findings *all, size_t i) {
     return false;
 }
 
+void terminal_finding(FILE *out, const struct finding *f) {
+    for (size_t k = 0; k < f->line_count; ++k) {
+        print_line(out, f->lines[k].label, f->lines[k].text);
+    }
+    if (f->line_count == 0 && f->summary != NULL) {
+        print_line(out, f->oracle, f->summary);
+    }
+    if (f->suspects != NULL && !says(f, f->suspects)) {
+        print_line(out, "suspect", f->suspects);
+    }
+}
+
 #define FINDINGS_SHOWN 4
 #define PRINTS_SHOWN   8
 
@@ -134,15 +146,7 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
             if (f->verdict != outcome_verdict(o)) {
                 fprintf(out, "  %-7s %s by oracle %s\n", "and", verdict_name(f->verdict), f->oracle);
             }
-            for (size_t k = 0; k < f->line_count; ++k) {
-                print_line(out, f->lines[k].label, f->lines[k].text);
-            }
-            if (f->line_count == 0 && f->summary != NULL) {
-                print_line(out, f->oracle, f->summary);
-            }
-            if (f->suspects != NULL && !says(f, f->suspects)) {
-                print_line(out, "suspect", f->suspects);
-            }
+            terminal_finding(out, f);
         }
     }
     if (shown > FINDINGS_SHOWN) {

@@ -10,6 +10,9 @@
  * (same kernel and shape, other data class), the oracles that were clean, and the command that runs it again. */
 void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *all, size_t count);
 
+/* The lines of one finding, and its suspects. */
+void terminal_finding(FILE *out, const struct finding *f);
+
 /* What printf wrote, its first lines, each with its block, warp and lane. Nothing when it wrote nothing. */
 void terminal_prints(FILE *out, const struct outcome *o);
 /* What the judges found worth a word and no fault, a line each. */

@@ -47,6 +47,8 @@ Test(expr, values) {
         {"max(3, n, m)", 10},
         {"max (1,2)", 2},
         {"min(max(n, 20), ceil(100, 3))", 20},
+        {"xor(12, 10)", 6},
+        {"xor(-1, 5, 1)", -5},
         {"n == 10", 1},
         {"n != 10", 0},
         {"n < 10", 0},
@@ -134,7 +136,7 @@ Test(expr, complaints) {
         {false, "min(1, 2", 8,
          "expected ',' or ')', but the expression ends; a comma inside [...] or {...} needs quotes around the "
          "expression"},
-        {false, "mix(1, 2)", 0, "there is no function 'mix'; there are ceil, min and max; did you mean 'min'?"},
+        {false, "mix(1, 2)", 0, "there is no function 'mix'; there are ceil, min, max and xor; did you mean 'min'?"},
         {false, "n $ 2", 2, "expected an operator, found '$'"},
         {false, "n \xc3\xb7 2", 2, "expected an operator, found '\xc3\xb7'"},
     };

@@ -131,8 +131,15 @@ static const char every_form[] = "# every key and every form of an argument\n"
                                  "  - {f32: 0.1}\n"
                                  "  - {f64: -0x1.8p+1}\n"
                                  "planes:\n"
-                                 "  - {name: qa8, bytes: 512 * m}\n"
+                                 "  - name: qa8\n"
+                                 "    bytes: 512 * m\n"
+                                 "    dims: {r: 4, c: 2 * m}\n"
+                                 "    strides: [64, 4 + 4]\n"
+                                 "    content: [{value: x, at: r * 4 + c, outside: zero}, {value: acc, at: s + bx}]\n"
+                                 "    when: r < n\n"
                                  "  - {name: sds, bytes: 512 * m, row: 32, stride: 48}\n"
+                                 "stages: {count: n / 4, full_at: 2 * s + 1}\n"
+                                 "mma: {a: {value: y, at: m}, b: {value: y, at: n + k, outside: any}, from: 0}\n"
                                  "counts: {mma: tiles * n, ld.shared: 4}\n"
                                  "shape: {n: 1000, m: 0x10, low: -9223372036854775808}\n";
 
@@ -164,6 +171,18 @@ Test(spec, every_form) {
               s->count_count, s->default_count);
     cr_expect(s->defaults[2].value == INT64_MIN, "low is %lld", (long long)s->defaults[2].value);
     expect_text("needs", spec_expr_text(s->needs[1]), "n > 0 and m < 100");
+    const struct spec_content *content = &s->planes[0].content;
+    cr_assert(content->dim_count == 2 && content->value_count == 2 && content->when && s->mma.given &&
+              s->planes[1].content.dim_count == 0);
+    expect_text("first index", content->dims[0].name, "r");
+    expect_value("second count", content->dims[1].count, &shape, 32);
+    expect_value("second stride", content->dims[1].stride, &shape, 8);
+    expect_text("second value", content->values[1].buffer, "acc");
+    cr_expect(content->values[0].field == VALUE_BUFFER && content->values[0].outside == OUTSIDE_ZERO &&
+              content->values[1].outside == OUTSIDE_ERROR && s->mma.b.outside == OUTSIDE_ANY);
+    expect_text("at", spec_expr_text(content->values[0].at), "r * 4 + c");
+    expect_value("stages", s->stages.count, &shape, 250);
+    expect_value("from", s->mma.from, &shape, 0);
     expect_value("grid x", s->grid[0], &shape, 8);
     expect_value("grid y", s->grid[1], &shape, 16);
     expect_value("grid z", s->grid[2], &shape, 1);

@@ -2,6 +2,7 @@
  * own, branches to records. What the instructions mean is in decode_*.c. */
 #include "../../ref/checked.h"
 #include "decode_watched.h"
+#include "probe.h"
 #include "undefined.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -432,6 +433,11 @@ void count_executed(struct decoder *d) {
     if (d->l->options.census)
         emit_aside(d, op_count_executed, 0, 0, 0);
     d->guard = guard;
+}
+
+void probe_aside(struct decoder *d, bool after, uint32_t list, int64_t imm) {
+    if (d->l->options.probe)
+        emit_aside(d, after ? op_probe_sums : op_probe_operands, 0, 0, imm)->wide = list;
 }
 
 void tell_literature(struct decoder *d) {

@@ -114,6 +114,8 @@ void find_undefined(struct decoder *d);
 void starts_poisoned(struct decoder *d, uint32_t offset, bool wide);
 void link_records(struct decoder *d, const size_t *start);
 void count_executed(struct decoder *d);
+/* Around an mma of 8-bit integers, when there is a probe; list and imm: probe.h. */
+void probe_aside(struct decoder *d, bool after, uint32_t list, int64_t imm);
 void tell_literature(struct decoder *d); /* ahead of an mma by a model that is not measured */
 void gather_asides(struct decoder *d, size_t from);
 

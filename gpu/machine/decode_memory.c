@@ -257,14 +257,15 @@ static bool decode_access(struct decoder *d) {
 
 static const char needs_100[] = "8-bit matrices need sm_100, and the machine runs sm_80 to sm_90";
 
-static bool decode_ldmatrix(struct decoder *d) {
+/* ldmatrix {r..}, [a] and its inverse, stmatrix [a], {r..}. */
+static bool decode_matrices(struct decoder *d, bool store) {
     static const char *const counts[] = {"x1", "x2", "x4"};
     const int count = one_of(d, counts, 3);
     const bool aligned = has(d, "sync") && has(d, "aligned");
-    if (has(d, "m16n16") || has(d, "m8n16"))
+    if (store ? has(d, "m16n8") : has(d, "m16n16") || has(d, "m8n16"))
         return refuse(d, needs_100);
     const bool shape = aligned && has(d, "m8n8") && has(d, "b16"), trans = has(d, "trans");
-    struct access x = {.elements = 1, .element_bytes = 16, .bytes = 16};
+    struct access x = {.store = store, .elements = 1, .element_bytes = 16, .bytes = 16};
     if (!take_space(d, &x.space))
         return false;
     if (!shape || count < 0 || (x.space != PTX_SHARED && x.space != PTX_REG))
@@ -272,66 +273,41 @@ static bool decode_ldmatrix(struct decoder *d) {
     const unsigned matrices = 1u << count;
     if (!all_taken(d) || !operand_total(d, 2, 2))
         return false;
-    const struct ptx_operand *to = &d->in->operands[0];
-    const bool vector = to->kind == PTX_OP_VECTOR;
-    if ((vector ? to->element_count : 1) != matrices)
+    const struct ptx_operand *data = &d->in->operands[store], *at = &d->in->operands[!store];
+    const bool vector = data->kind == PTX_OP_VECTOR;
+    if ((vector ? data->element_count : 1) != matrices)
         return refuse_operand(d, "a vector of another length");
     uint32_t registers[4], base;
     int64_t shift;
-    for (unsigned i = 0; i < matrices; ++i)
-        if (!destination(d, vector ? &to->elements[i] : to, 32, &registers[i]))
+    for (unsigned i = 0; i < matrices; ++i) {
+        const struct ptx_operand *one = vector ? &data->elements[i] : data;
+        if (!(store ? source(d, one, 32, &registers[i]) : destination(d, one, 32, &registers[i])))
             return false;
-    if (!address(d, &d->in->operands[1], &x, &base, &shift))
+    }
+    if (!address(d, at, &x, &base, &shift))
         return false;
-    reads_across(d, &d->in->operands[1]);
+    reads_across(d, at);
+    if (store)
+        reads_across(d, data);
     const uint32_t list = wide(d, matrices);
     memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
-    const uint32_t b = matrices | (trans ? LDMATRIX_TRANS : 0) | (x.wide_address ? LDMATRIX_WIDE : 0);
+    const uint32_t b = matrices | (trans ? LDMATRIX_TRANS : 0) | (!store && x.wide_address ? LDMATRIX_WIDE : 0);
     x.matrices = (uint8_t)matrices;
     const uint32_t access = add_access(d, &x);
     count_access(d, base, access, shift);
-    struct record *r = emit(d, d->isa->memory[MEMORY_LDMATRIX], BLEND_NONE, 0, base, b, access, shift);
+    handler *const run = store ? op_stmatrix : d->isa->memory[MEMORY_LDMATRIX];
+    struct record *r = emit(d, run, BLEND_NONE, store ? FILE_SCRATCH : 0, base, b, access, shift);
     r->wide = list;
     r->gather = GATHER_LIVE;
     return true;
 }
 
-/* stmatrix [a], {r..}: the inverse of ldmatrix. */
+static bool decode_ldmatrix(struct decoder *d) {
+    return decode_matrices(d, false);
+}
+
 static bool decode_stmatrix(struct decoder *d) {
-    static const char *const counts[] = {"x1", "x2", "x4"};
-    const int count = one_of(d, counts, 3);
-    const bool aligned = has(d, "sync") && has(d, "aligned");
-    if (has(d, "m16n8"))
-        return refuse(d, needs_100);
-    const bool shape = aligned && has(d, "m8n8") && has(d, "b16"), trans = has(d, "trans");
-    struct access x = {.store = true, .elements = 1, .element_bytes = 16, .bytes = 16};
-    if (!take_space(d, &x.space))
-        return false;
-    if (!shape || count < 0 || (x.space != PTX_SHARED && x.space != PTX_REG))
-        return refuse(d, NULL);
-    const unsigned matrices = 1u << count;
-    if (!all_taken(d) || !operand_total(d, 2, 2))
-        return false;
-    const struct ptx_operand *from = &d->in->operands[1];
-    const bool vector = from->kind == PTX_OP_VECTOR;
-    if ((vector ? from->element_count : 1) != matrices)
-        return refuse_operand(d, "a vector of another length");
-    uint32_t registers[4], base;
-    int64_t shift;
-    for (unsigned i = 0; i < matrices; ++i)
-        if (!source(d, vector ? &from->elements[i] : from, 32, &registers[i]))
-            return false;
-    if (!address(d, &d->in->operands[0], &x, &base, &shift))
-        return false;
-    reads_across(d, &d->in->operands[0]);
-    reads_across(d, from);
-    const uint32_t list = wide(d, matrices);
-    memcpy(d->p->wide + list, registers, matrices * sizeof *registers);
-    struct record *r = emit(d, op_stmatrix, BLEND_NONE, FILE_SCRATCH, base, matrices | (trans ? LDMATRIX_TRANS : 0),
-                            add_access(d, &x), shift);
-    r->wide = list;
-    r->gather = GATHER_LIVE;
-    return true;
+    return decode_matrices(d, true);
 }
 
 static bool decode_movmatrix(struct decoder *d) {

@@ -154,9 +154,14 @@ static bool decode_mma(struct decoder *d) {
                                                      : TENSOR_OP_FLOAT;
     if ((real || op == TENSOR_OP_FLOAT) && !unit->measured)
         tell_literature(d);
+    const int64_t probed = (f - tensor_forms) | (imm & (MMA_A_UNSIGNED | MMA_B_UNSIGNED | MMA_SATFINITE));
+    if (op == TENSOR_OP_INT8)
+        probe_aside(d, false, list, probed);
     struct record *r = emit(d, d->isa->tensor[op], BLEND_NONE, 0, 0, 0, 0, imm);
     r->wide = list;
     r->gather = GATHER_LIVE;
+    if (op == TENSOR_OP_INT8)
+        probe_aside(d, true, list, probed);
     return true;
 }
 

@@ -18,6 +18,7 @@
 struct warp;
 struct record;
 struct races;
+struct probed; /* probe.h */
 
 /* Does what record r says for the lanes of mask (never 0). Handlers with a blend other than BLEND_NONE ignore the
  * mask and compute all 32 lanes: execute.c merges the result when the mask is partial. */
@@ -393,6 +394,7 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct frame **spare;            /* (functions) frames to be used again, by function */
     size_t frame_bytes, spare_bytes; /* of the frames in use, and of the spare ones */
     struct prints *prints;           /* print.c */
+    struct probed *probed;           /* NULL: no probe */
     bool stopped;                    /* by a trap, the budget, a deadlock, or because a lower block ended the grid */
     bool ends_grid;                  /* a trap or the budget */
 };

@@ -8,8 +8,9 @@
 
 /* Bits of site_range.watched: set when the site gets its range, and again when a barrier changes what is known. */
 enum watched {
-    WATCHED_ORDER = 1, /* accesses go into the log of the barrier interval (hazard.c) */
-    WATCHED_VALID = 2, /* some byte of the range has not been written yet (valid.c) */
+    WATCHED_ORDER = 1,  /* accesses go into the log of the barrier interval (hazard.c) */
+    WATCHED_VALID = 2,  /* some byte of the range has not been written yet (valid.c) */
+    WATCHED_WRITES = 4, /* who stores is noted (probe.c) */
 };
 
 /* The life of a block. open: memory for the watchers of a CPU thread's blocks; start: a block begins, nothing is known;

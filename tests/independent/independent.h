@@ -223,4 +223,44 @@ void independent_cpu_exact(enum cpu_kind kind, const uint8_t *weight_row, const 
 uint32_t independent_mma(unsigned sm, const char *a_type, const char *b_type, int k, bool half, const uint32_t *a,
                          const uint32_t *b, uint32_t c);
 
+/* ---- fragments.c: who holds what, as the figures of the PTX ISA draw it ---- */
+
+struct holder {
+    unsigned thread, element; /* of its a0, a1 ..: element / (32 / bits) is the register */
+};
+/* Element (row, k) of A of m rows, (n, k) of B, (row, n) of C and D of m rows; row_bytes: along k. */
+struct holder independent_a(unsigned m, unsigned row_bytes, unsigned bits, unsigned row, unsigned k);
+struct holder independent_b(unsigned bits, unsigned n, unsigned k);
+struct holder independent_c(unsigned row, unsigned n);
+/* The half (8 * matrix + row, column) of ldmatrix. */
+struct holder independent_matrix(bool trans, unsigned row, unsigned column);
+/* Which 16-byte chunk of its row `row` of the pattern the chunk `chunk` lies in; width: 32, 64, 128 bytes. */
+unsigned independent_chunk(unsigned width, unsigned row, unsigned chunk);
+/* Where an operand of wgmma lies that is packed without gaps; width: 16 (no swizzle), 32, 64 or 128 bytes.
+ * K-major: byte k of row m or n. MN-major: the 16-bit element (mn, k), k < 16. */
+unsigned independent_k_major(unsigned width, unsigned row, unsigned k);
+unsigned independent_mn_major(unsigned width, unsigned mn, unsigned k);
+
+/* ---- banks.c: wavefronts of shared memory ---- */
+
+/* One rule of facts/ptx.md 5.1 that a test breaks: what was measured must say so. */
+enum bank_rule {
+    BANK_RULE_NONE,
+    BANK_RULE_NEVER_MERGES,   /* no load merges pairs of lanes */
+    BANK_RULE_NO_DISTANCE_2,  /* pairs (l, l xor 2) do not */
+    BANK_RULE_DISTANCE_4,     /* pairs (l, l xor 4) do as well */
+    BANK_RULE_MIXED,          /* each lane may choose its distance */
+    BANK_RULE_HALVES,         /* the first and the last 16 lanes of a 128-bit load merge each by itself */
+    BANK_RULE_IDLE_DIFFERS,   /* an inactive partner has another address */
+    BANK_RULE_STORES_MERGE,   /* stores do as well */
+    BANK_RULE_MATRICES_MERGE, /* a matrix equal to the one before costs nothing */
+    BANK_RULE_INTERLEAVED,    /* a phase has every second, every fourth lane */
+    BANK_RULES
+};
+struct independent_banks {
+    unsigned wavefronts, conflicts;
+};
+/* op: as tables of accesses have it, "ld64", "stmatrix_x4_trans". at: (32) byte offsets, -1: inactive. */
+struct independent_banks independent_banks(const char *op, const int64_t at[32], enum bank_rule broken);
+
 #endif

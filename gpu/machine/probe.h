@@ -1,0 +1,26 @@
+/* How the machine calls a probe (gpu/probe.h). Nothing here is called when there is none, but probe_open. */
+#ifndef GPU_MACHINE_PROBE_H
+#define GPU_MACHINE_PROBE_H
+
+#include "../probe.h"
+#include "machine.h"
+
+struct probed { /* of a block in execution */
+    const struct probe *probe;
+    uint64_t barriers;          /* of the whole block, that have opened */
+    uint64_t *multiplied;       /* (warps) integer mma so far */
+    struct probe_write *writes; /* (shared_bytes + 1) */
+};
+
+bool probe_open(struct block *b, struct error *e);
+void probe_close(struct block *b);
+void probe_start(struct block *b);
+void probe_at_barrier(struct block *b);
+/* Access r->c of these lanes, `bytes` each, stores at shared addresses at[lane]. */
+void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes);
+
+/* Records around an mma. wide: its registers, as those of the mma; imm: index into tensor_forms | the mma's MMA_...
+ * flags << 16. */
+handler op_probe_operands, op_probe_sums;
+
+#endif

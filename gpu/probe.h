@@ -1,0 +1,53 @@
+/* What the PTX machine shows while a launch runs: shared memory at every barrier, and the fragments of every integer
+ * mma. Off (launch_options.probe is NULL) it costs nothing: no record is made, no byte is noted.
+ *
+ * A probe may change what it is shown, so that what follows works on right bytes. Blocks run on several CPU threads
+ * and, where the watches ask for it, more than once (gpu/machine/runner.c): a probe that keeps anything runs with
+ * launch.threads = 1 and without WATCH_HAZARDS and WATCH_SYNC, and is then called once for each barrier and mma, block
+ * after block. */
+#ifndef GPU_PROBE_H
+#define GPU_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct probe_write {      /* who stored a byte of shared memory last */
+    uint32_t thread;      /* 1 + the thread's number in the block; 0: nobody */
+    uint32_t instruction; /* index into trace.sites */
+};
+
+struct probe_place {
+    uint32_t block[3];
+    uint64_t block_number; /* x fastest */
+};
+
+struct probe_barrier { /* every warp that has not exited has come to it, and none has gone on */
+    struct probe_place place;
+    uint64_t number; /* barriers of the whole block that have opened before */
+    uint8_t *arena;  /* (bytes) dynamic shared memory */
+    size_t bytes;
+    const struct probe_write *writes; /* (bytes) */
+};
+
+struct probe_mma { /* mma.sync with integers of 8 bits, PTX ISA 9.7.14.5 */
+    struct probe_place place;
+    uint32_t warp, live; /* live: lanes that take part */
+    uint64_t number;     /* integer mma of this warp before this one */
+    size_t instruction;  /* index into trace.sites */
+    unsigned m, n, k;    /* shape */
+    bool a_unsigned, b_unsigned;
+    bool saturates; /* .satfinite */
+    unsigned a_count, b_count, d_count;
+    uint32_t *a[4], *b[2], *d[4]; /* (32) the word of each lane; d: before the mma what it held, after it the result */
+    const uint32_t *c[4];         /* (32) before the mma; the registers may be those of d */
+};
+
+struct probe {
+    void *context;
+    void (*barrier)(void *context, const struct probe_barrier *at); /* none of them is NULL */
+    void (*operands)(void *context, const struct probe_mma *at);    /* before the multiplication */
+    void (*sums)(void *context, const struct probe_mma *at);        /* after it */
+};
+
+#endif

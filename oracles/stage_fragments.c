@@ -1,0 +1,288 @@
+/* fragments: the registers of A and B that each mma is given hold the elements that the launch file says, in the places
+ * that the instruction reads them from. A fault is one source line of mma and one operand.
+ *
+ * Element of byte b of register r in lane L, g = L / 4, t = L % 4 (PTX ISA 9.7.14.5, fragments of m16n8k32, m16n8k16
+ * and m8n8k16 with 8-bit elements):   A: row g + 8 (r % 2), k = 4 t + b + 16 (r / 2)    B: column g, k = 4 t + b + 16 r
+ * So the four lanes of a group hold 16 neighbouring elements of one row in each register: a quad. */
+#include "../ref/checked.h"
+#include "quad_rule.h"
+#include "stages.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 128, OF_A_ROW = 2 };
+
+struct fault { /* of one operand of one instruction */
+    char operand;
+    uint32_t instruction;
+    uint64_t registers; /* wrong ones, lane by lane */
+    struct probe_place place;
+    uint64_t number; /* of the first one */
+    uint32_t warp, lane, index, byte;
+    int64_t row, k;
+    uint8_t want, got;
+    char *what;                 /* of the first; owned */
+    struct quad quads[SAMPLES]; /* wrong ones, of one block */
+    size_t quad_count;
+    uint64_t warps; /* bits of warps 0 .. 63 that were given wrong ones */
+    bool reported;
+};
+
+struct fragments {
+    struct fault *faults;
+    size_t count;
+    uint64_t compared, wrong;
+};
+
+void fragments_open(struct stages *s) {
+    s->fragments = must_calloc(1, sizeof *s->fragments);
+}
+
+void fragments_close(struct stages *s) {
+    for (size_t i = 0; s->fragments != NULL && i < s->fragments->count; ++i) {
+        free(s->fragments->faults[i].what);
+    }
+    if (s->fragments != NULL) {
+        free(s->fragments->faults);
+    }
+    free(s->fragments);
+}
+
+/* ---- samples of what is wrong ---- */
+
+static bool varied(const uint8_t got[QUAD]) {
+    int i = 1;
+    while (i < QUAD && got[i] == got[0]) {
+        ++i;
+    }
+    return i < QUAD;
+}
+
+/* Keeps a wrong quad whose element exists, of the first wrong block: a rule is one of a tile. */
+static void sample(struct stages *s, struct fault *x, const struct spec_value *v, const struct quad *q, int64_t row,
+                   int64_t k) {
+    const struct element_table *t = element_codes(&s->content.elements, v);
+    if (t == NULL || row < 0 || k < 0 || (uint64_t)row >= t->rows || (uint64_t)k >= t->depth || !varied(q->got) ||
+        x->quad_count == SAMPLES || q->block != x->place.block_number) {
+        return;
+    }
+    size_t of_row = 0;
+    for (size_t i = 0; i < x->quad_count; ++i) {
+        of_row += x->quads[i].row == (size_t)row;
+    }
+    if (of_row < OF_A_ROW) {
+        x->quads[x->quad_count] = *q;
+        x->quads[x->quad_count].row = (size_t)row;
+        x->quads[x->quad_count++].k = (size_t)k;
+    }
+}
+
+/* ---- comparing ---- */
+
+struct given { /* one operand of an mma */
+    char name;
+    uint32_t *const *registers;
+    unsigned count, rows; /* registers; rows 8 apart that they take turns in: 2 for A of m16, else 1 */
+    const struct mma_operand *want;
+    const struct spec_value *value;
+};
+
+static struct fault *fault_of(struct fragments *f, char operand, size_t instruction) {
+    for (size_t i = 0; i < f->count; ++i) {
+        if (f->faults[i].operand == operand && f->faults[i].instruction == instruction) {
+            return &f->faults[i];
+        }
+    }
+    f->faults = must_realloc(f->faults, f->count + 1, sizeof *f->faults);
+    f->faults[f->count] = (struct fault){.operand = operand, .instruction = (uint32_t)instruction};
+    return &f->faults[f->count++];
+}
+
+static void note(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned lane,
+                 unsigned byte, unsigned line, unsigned depth) {
+    struct fault *x = fault_of(s->fragments, o->name, at->instruction);
+    ++s->fragments->wrong;
+    x->warps |= at->warp < 64 ? (uint64_t)1 << at->warp : 0;
+    if (x->registers++ == 0) {
+        x->place = at->place;
+        x->number = at->number;
+        x->warp = at->warp;
+        x->lane = lane;
+        x->index = r;
+        x->byte = byte;
+        x->row = o->want->row[line];
+        x->k = o->want->k[depth];
+        x->want = o->want->want[line][depth];
+        x->got = (uint8_t)(o->registers[r][lane] >> 8 * byte);
+        x->what = element_text(o->value, x->row, x->k, o->want->at[line][depth]);
+    }
+}
+
+/* One quad: register r of lanes 4 g .. 4 g + 3. */
+static void compare_quad(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned g) {
+    const unsigned line = g + 8 * (r % o->rows), k0 = 16 * (r / o->rows);
+    struct quad q = {.block = at->place.block_number, .known = at->live >> (4 * g) & 15};
+    bool wrong = false;
+    for (unsigned t = 0; t < 4; ++t) {
+        const unsigned lane = 4 * g + t;
+        memcpy(q.got + 4 * t, &o->registers[r][lane], 4);
+        if (!(at->live >> lane & 1)) {
+            continue;
+        }
+        ++s->fragments->compared;
+        for (unsigned b = 0; b < 4; ++b) {
+            const unsigned k = k0 + 4 * t + b;
+            if (o->want->exists[line][k] && q.got[4 * t + b] != o->want->want[line][k]) {
+                note(s, at, o, r, lane, b, line, k);
+                wrong = true;
+                break;
+            }
+        }
+    }
+    if (!wrong) {
+        return;
+    }
+    sample(s, fault_of(s->fragments, o->name, at->instruction), o->value, &q, o->want->row[line], o->want->k[k0]);
+    for (unsigned i = 0; i < QUAD; ++i) { /* put right */
+        if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
+            uint32_t *word = &o->registers[r][4 * g + i / 4];
+            *word = (*word & ~(0xffu << 8 * (i % 4))) | (uint32_t)o->want->want[line][k0 + i] << 8 * (i % 4);
+        }
+    }
+}
+
+void fragments_operands(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
+    const struct spec_mma *m = &s->content.spec->mma;
+    const struct given operands[2] = {{'a', at->a, at->a_count, at->m == 16 ? 2 : 1, &want->a, &m->a},
+                                      {'b', at->b, at->b_count, 1, &want->b, &m->b}};
+    for (int i = 0; i < 2; ++i) {
+        for (unsigned r = 0; r < operands[i].count; ++r) {
+            for (unsigned g = 0; g < 8; ++g) {
+                compare_quad(s, at, &operands[i], r, g);
+            }
+        }
+    }
+}
+
+/* ---- reporting ---- */
+
+static bool names_register(const struct ptx_operand *o, int reg) {
+    bool found = o->kind == PTX_OP_REGISTER && o->reg == reg;
+    for (size_t i = 0; i < o->element_count; ++i) {
+        found |= o->elements[i].kind == PTX_OP_REGISTER && o->elements[i].reg == reg;
+    }
+    return found;
+}
+
+/* The last instruction ahead of the mma, in the text, that writes the register: who loaded it in straight code.
+ * SIZE_MAX: there is none in the entry. */
+static size_t loader_of(const struct stages *s, const struct fault *x) {
+    const struct ptx_function *f = ptx_entry_named(s->trial->module, s->trial->spec->entry);
+    if (f == NULL || x->instruction >= f->instruction_count) {
+        return SIZE_MAX;
+    }
+    const struct ptx_instruction *mma = &f->instructions[x->instruction];
+    const size_t operand = x->operand == 'a' ? 1 : 2;
+    if (strcmp(mma->opcode, "mma") != 0 || mma->operand_count < 3 || mma->operands[operand].element_count <= x->index) {
+        return SIZE_MAX;
+    }
+    const int reg = mma->operands[operand].elements[x->index].reg;
+    for (size_t i = x->instruction; i-- > 0;) {
+        if (f->instructions[i].operand_count > 0 && names_register(&f->instructions[i].operands[0], reg)) {
+            return strcmp(f->instructions[i].opcode, "st") != 0 ? i : SIZE_MAX;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static char *warps_text(const struct stages *s, uint64_t warps) {
+    const uint32_t *b = s->content.launch->block;
+    const uint64_t count = ((uint64_t)b[0] * b[1] * b[2] + 31) / 32;
+    if (warps == (count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX)) {
+        return must_strdup("in every warp");
+    }
+    char *text = must_strdup("in warps");
+    for (int w = 0; w < 64; ++w) {
+        if (warps >> w & 1) {
+            char *longer = must_format("%s %d", text, w);
+            free(text);
+            text = longer;
+        }
+    }
+    return text;
+}
+
+static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
+    struct fragments *f = s->fragments;
+    struct fault *x = &f->faults[lead];
+    for (size_t i = lead + 1; i < f->count; ++i) {
+        struct fault *y = &f->faults[i];
+        if (y->reported || y->operand != x->operand || !trace_same_line(t, x->instruction, y->instruction)) {
+            continue;
+        }
+        y->reported = true;
+        x->registers += y->registers;
+        x->warps |= y->warps;
+        for (size_t k = 0; k < y->quad_count && x->quad_count < SAMPLES; ++k) {
+            if (y->quads[k].block == x->place.block_number) {
+                x->quads[x->quad_count++] = y->quads[k];
+            }
+        }
+    }
+}
+
+static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
+    struct fault *x = &s->fragments->faults[lead];
+    const struct spec_value *v = x->operand == 'a' ? &s->content.spec->mma.a : &s->content.spec->mma.b;
+    const size_t loader = loader_of(s, x);
+    const char *suspects = "address, width or order of the fragment's load";
+    merge_line(s, t, lead);
+    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
+    const struct element_table *codes = element_codes(&s->content.elements, v);
+    const char *line = v->field == VALUE_ACTIVATION_Q ? "token" : "row";
+    char *rule = codes != NULL ? quad_rule(codes, x->quads, x->quad_count, line, &suspects) : NULL;
+    char *warps = warps_text(s, x->warps);
+    out->where.has_thread = true;
+    memcpy(out->where.block, x->place.block, sizeof out->where.block);
+    out->where.warp = x->warp;
+    out->where.lane = x->lane;
+    where_site(&out->where, t, loader != SIZE_MAX ? loader : x->instruction);
+    out->has_values = true;
+    out->value_bytes = 1;
+    out->want = x->want;
+    out->got = x->got;
+    out->suspects = must_strdup(suspects);
+    out->summary = must_format("operand %c, register %u, byte %u of lane %u must hold %s", x->operand, x->index,
+                               x->byte, x->lane, x->what);
+    finding_line(out, "first", "mma %" PRIu64 " of %s warp %u: %s", x->number, block_text(x->place.block), x->warp,
+                 out->summary);
+    finding_line(out, "want", "0x%02x   got 0x%02x", x->want, x->got);
+    if (rule != NULL) {
+        finding_line(out, "holds", "%s", rule);
+    }
+    finding_line(out, "extent", "%" PRIu64 " registers of operand %c wrong, %s", x->registers, x->operand, warps);
+    finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+    finding_line(out, "suspect", "%s", suspects);
+    x->reported = true;
+    free(rule);
+    free(warps);
+}
+
+void fragments_report(struct stages *s, const struct trace *t) {
+    struct fragments *f = s->fragments;
+    if (!s->content.spec->mma.given) {
+        stage_skip(s, STAGE_FRAGMENTS, must_format("%s has no `mma`", s->content.spec->path));
+        return;
+    }
+    if (f->compared == 0) {
+        stage_skip(s, STAGE_FRAGMENTS, must_strdup("no mma of 8-bit integers was executed"));
+        return;
+    }
+    for (size_t i = 0; i < f->count; ++i) {
+        if (!f->faults[i].reported) {
+            add_fault(s, t, i);
+        }
+    }
+    stage_judged(s, STAGE_FRAGMENTS, "registers", f->compared, f->wrong);
+}

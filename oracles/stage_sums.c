@@ -1,0 +1,236 @@
+/* sums: what each mma leaves in its accumulators is the exact integer sum of the products that its cell has met since
+ * the accumulator began: at `mma.from`, or at this mma. Of plain buffers only what this mma adds is known, where there
+ * is a `from`. A fault is one source line of mma.
+ *
+ * Element of register r in lane L (PTX ISA 9.7.14.5): row L / 4 + 8 (r / 2), column 2 (L % 4) + r % 2. */
+#include "../ref/checked.h"
+#include "stages.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fault {
+    uint32_t instruction;
+    uint64_t sums;
+    struct probe_place place;
+    uint64_t number; /* of the first one */
+    uint32_t warp, lane, index;
+    int64_t row, column;
+    uint32_t want, got, began, begin; /* began: what the accumulator held before; begin: what it must have held */
+    bool reported;
+};
+
+struct sums {
+    struct fault *faults;
+    size_t count;
+    uint64_t compared, wrong;
+    uint32_t before[4][32]; /* accumulators that the mma at hand begins with */
+};
+
+void sums_open(struct stages *s) {
+    s->sums = must_calloc(1, sizeof *s->sums);
+}
+
+void sums_close(struct stages *s) {
+    if (s->sums != NULL) {
+        free(s->sums->faults);
+    }
+    free(s->sums);
+}
+
+void sums_operands(struct stages *s, const struct probe_mma *at) {
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        memcpy(s->sums->before[r], at->c[r], sizeof s->sums->before[r]);
+    }
+}
+
+static int64_t product(const struct probe_mma *at, uint8_t a, uint8_t b) {
+    return (int64_t)(at->a_unsigned ? a : (int8_t)a) * (at->b_unsigned ? b : (int8_t)b);
+}
+
+/* The products of depths from .. to - 1, ahead of this mma. */
+static int64_t sum_before(const struct stages *s, const struct probe_mma *at, int64_t row, int64_t column, int64_t from,
+                          int64_t to) {
+    const struct element_table *a = element_codes(&s->content.elements, &s->content.spec->mma.a),
+                               *b = element_codes(&s->content.elements, &s->content.spec->mma.b);
+    int64_t sum = 0;
+    if (a == NULL || b == NULL || row < 0 || column < 0 || (size_t)row >= a->rows || (size_t)column >= b->rows) {
+        return 0; /* of zeros that stand for what does not exist */
+    }
+    for (int64_t k = from; k < to && (size_t)k < a->depth; ++k) {
+        sum += product(at, (uint8_t)a->q[(size_t)row * a->depth + (size_t)k],
+                       (uint8_t)b->q[(size_t)column * b->depth + (size_t)k]);
+    }
+    return sum;
+}
+
+static struct fault *fault_of(struct sums *f, size_t instruction) {
+    for (size_t i = 0; i < f->count; ++i) {
+        if (f->faults[i].instruction == instruction) {
+            return &f->faults[i];
+        }
+    }
+    f->faults = must_realloc(f->faults, f->count + 1, sizeof *f->faults);
+    f->faults[f->count] = (struct fault){.instruction = (uint32_t)instruction};
+    return &f->faults[f->count++];
+}
+
+static void note(struct stages *s, const struct probe_mma *at, unsigned r, unsigned lane, int64_t row, int64_t column,
+                 uint32_t want, uint32_t begin) {
+    struct fault *x = fault_of(s->sums, at->instruction);
+    ++s->sums->wrong;
+    if (x->sums++ == 0) {
+        x->place = at->place;
+        x->number = at->number;
+        x->warp = at->warp;
+        x->lane = lane;
+        x->index = r;
+        x->row = row;
+        x->column = column;
+        x->want = want;
+        x->got = at->d[r][lane];
+        x->began = s->sums->before[r][lane];
+        x->begin = begin;
+    }
+}
+
+/* The cell of the result that this row of A and column of B meet in; NULL: it does not exist. */
+static struct cell_owner *cell_of(struct stages *s, int64_t row, int64_t column) {
+    const bool tokens_in_a = s->content.spec->mma.a.field == VALUE_ACTIVATION_Q;
+    const int64_t token = tokens_in_a ? row : column, line = tokens_in_a ? column : row;
+    const struct contract_operands *o = &s->trial->operands->view;
+    return token < 0 || line < 0 || (size_t)token >= o->nt || (size_t)line >= o->od
+               ? NULL
+               : &s->owners[(size_t)token * o->od + (size_t)line];
+}
+
+/* The cells of this lane's accumulators are this thread's. */
+static void own(struct stages *s, const struct probe_mma *at, const struct mma_content *want, unsigned lane) {
+    const uint32_t block = (uint32_t)at->place.block_number, thread = 1 + at->warp * 32 + lane;
+    struct cell_owner *cells[4] = {NULL};
+    bool edge = false;
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        cells[r] = cell_of(s, want->a.row[lane / 4 + 8 * (r / 2)], want->b.row[2 * (lane % 4) + r % 2]);
+        edge |= cells[r] == NULL;
+    }
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        struct cell_owner *o = cells[r];
+        if (o != NULL) {
+            o->several |= o->thread > 0 && (o->block != block || o->thread != thread);
+            o->block = block;
+            o->thread = thread;
+            o->edge |= edge;
+        }
+    }
+}
+
+static bool plain_buffers(const struct stages *s) {
+    return s->content.spec->mma.a.field == VALUE_BUFFER || s->content.spec->mma.b.field == VALUE_BUFFER;
+}
+
+static bool all_exist(const struct mma_content *want, unsigned m, unsigned n, unsigned k) {
+    bool all = true;
+    for (unsigned i = 0; i < k; ++i) {
+        all &= want->a.exists[m][i] && want->b.exists[n][i];
+    }
+    return all;
+}
+
+static void compare(struct stages *s, const struct probe_mma *at, const struct mma_content *want, unsigned r,
+                    unsigned lane) {
+    const unsigned m = lane / 4 + 8 * (r / 2), n = 2 * (lane % 4) + r % 2;
+    const int64_t row = want->a.row[m], column = want->b.row[n];
+    int64_t sum = 0, begin = 0;
+    if (!all_exist(want, m, n, at->k)) {
+        return;
+    }
+    for (unsigned k = 0; k < at->k; ++k) {
+        sum += product(at, want->a.want[m][k], want->b.want[n][k]);
+    }
+    begin = want->from < 0     ? 0
+            : plain_buffers(s) ? (int32_t)s->sums->before[r][lane] /* what it began with is not known */
+                               : sum_before(s, at, row, column, want->from, want->a.k[0]);
+    sum += begin;
+    if (at->saturates) {
+        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+    }
+    ++s->sums->compared;
+    if (at->d[r][lane] != (uint32_t)sum) {
+        note(s, at, r, lane, row, column, (uint32_t)sum, (uint32_t)begin);
+        at->d[r][lane] = (uint32_t)sum;
+    }
+}
+
+void sums_results(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
+    for (unsigned lane = 0; lane < 32 && s->owners != NULL; ++lane) {
+        if (at->live >> lane & 1) {
+            own(s, at, want, lane);
+        }
+    }
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        for (unsigned lane = 0; lane < 32; ++lane) {
+            if (at->live >> lane & 1) {
+                compare(s, at, want, r, lane);
+            }
+        }
+    }
+}
+
+/* ---- reporting ---- */
+
+static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
+    struct fault *x = &s->sums->faults[lead];
+    for (size_t i = lead + 1; i < s->sums->count; ++i) {
+        struct fault *y = &s->sums->faults[i];
+        if (!y->reported && trace_same_line(t, x->instruction, y->instruction)) {
+            x->sums += y->sums;
+            y->reported = true;
+        }
+    }
+    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_SUMS], VERDICT_DIFFERS);
+    out->where.has_thread = true;
+    memcpy(out->where.block, x->place.block, sizeof out->where.block);
+    out->where.warp = x->warp;
+    out->where.lane = x->lane;
+    where_site(&out->where, t, x->instruction);
+    out->has_values = true;
+    out->value_bytes = 4;
+    out->want = x->want;
+    out->got = x->got;
+    out->summary = plain_buffers(s) ? must_format("accumulator %u of lane %u, %u bits", x->index, x->lane, 32)
+                                    : must_format("accumulator %u of lane %u: the sum of row %" PRId64
+                                                  " of A and column %" PRId64 " of B",
+                                                  x->index, x->lane, x->row, x->column);
+    const bool carried = x->began != x->begin;
+    out->suspects = must_strdup(carried ? "the accumulator is not set, or not kept, where a sum begins or goes on"
+                                        : "type of the operands (signed, unsigned), or .satfinite");
+    finding_line(out, "first", "mma %" PRIu64 " of %s warp %u: %s", x->number, block_text(x->place.block), x->warp,
+                 out->summary);
+    finding_line(out, "want", "%" PRId32 "   got %" PRId32, (int32_t)x->want, (int32_t)x->got);
+    if (carried) {
+        finding_line(out, "holds", "the accumulator began at %" PRId32 ", and must begin at %" PRId32,
+                     (int32_t)x->began, (int32_t)x->begin);
+    }
+    finding_line(out, "extent", "%" PRIu64 " sums wrong", x->sums);
+    finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+    finding_line(out, "suspect", "%s", out->suspects);
+    x->reported = true;
+}
+
+void sums_report(struct stages *s, const struct trace *t) {
+    struct sums *f = s->sums;
+    if (!s->content.spec->mma.given) {
+        stage_skip(s, STAGE_SUMS, must_format("%s has no `mma`", s->content.spec->path));
+        return;
+    }
+    if (f->compared == 0) {
+        stage_skip(s, STAGE_SUMS, must_strdup("no mma of 8-bit integers was executed"));
+        return;
+    }
+    for (size_t i = 0; i < f->count; ++i) {
+        if (!f->faults[i].reported) {
+            add_fault(s, t, i);
+        }
+    }
+    stage_judged(s, STAGE_SUMS, "sums", f->compared, f->wrong);
+}

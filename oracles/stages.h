@@ -1,0 +1,60 @@
+/* What the judges of single stages share; explain.c calls them. Each is opened before the launch, told by the probe
+ * while it runs, and reports afterwards. An error of the launch file's expressions is kept in `e`: the first one. */
+#ifndef ORACLES_STAGES_H
+#define ORACLES_STAGES_H
+
+#include "../gpu/plane_content.h"
+#include "explain.h"
+
+struct cell_owner { /* the thread whose accumulator is a cell of the result */
+    uint32_t block;
+    uint32_t thread; /* 1 + number in the block; 0: nobody's */
+    bool several;    /* more than one thread's: the cell is summed in parts */
+    bool edge;       /* some accumulators beside it are of cells that do not exist, and zero */
+};
+
+struct stages {
+    const struct trial *trial;
+    const struct bound *bound;
+    struct content content;
+    struct explanation *x;
+    struct error e;          /* text[0]: something failed */
+    struct mma_content want; /* of the mma at hand, when `wanted` */
+    bool wanted;
+    uint64_t multiplied; /* mma so far */
+    struct staging *staging;
+    struct fragments *fragments;
+    struct sums *sums;
+    struct cell_owner *owners; /* (nt, od) of a contract with a matrix result and a known mma, else NULL */
+};
+
+/* stage_staging.c */
+void staging_open(struct stages *s);
+void staging_barrier(struct stages *s, const struct probe_barrier *at);
+void staging_report(struct stages *s, const struct trace *t);
+void staging_close(struct stages *s);
+
+/* stage_fragments.c; want: of this mma. Operands are put right. */
+void fragments_open(struct stages *s);
+void fragments_operands(struct stages *s, const struct probe_mma *at, const struct mma_content *want);
+void fragments_report(struct stages *s, const struct trace *t);
+void fragments_close(struct stages *s);
+
+/* stage_sums.c; owners of the cells are noted. Results are put right. */
+void sums_open(struct stages *s);
+void sums_operands(struct stages *s, const struct probe_mma *at);
+void sums_results(struct stages *s, const struct probe_mma *at, const struct mma_content *want);
+void sums_report(struct stages *s, const struct trace *t);
+void sums_close(struct stages *s);
+
+/* stage_result.c: rescale and store. result: what the contract says, or NULL. */
+void result_report(struct stages *s, const struct trace *t, const uint8_t *result);
+
+/* Not judged, and why (taken over). */
+void stage_skip(struct stages *s, enum stage_kind kind, char *why);
+/* Judged: CLEAN, or FOUND when something is wrong. */
+void stage_judged(struct stages *s, enum stage_kind kind, const char *unit, uint64_t compared, uint64_t wrong);
+/* "block (0,1,0)"; of a static thread-local buffer. */
+const char *block_text(const uint32_t block[3]);
+
+#endif

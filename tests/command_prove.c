@@ -1,0 +1,142 @@
+/* warpproof prove fragments, as a person calls it. */
+#include "../ref/checked.h"
+#include "command_run.h"
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(prove_command, .init = make_folder, .fini = remove_folder);
+
+static char *in_folder(const char *name) {
+    char *path = must_format("%s/%s", run_folder, name);
+    FILE *f = fopen(path, "rb");
+    cr_assert(f, "%s is not there", path);
+    char *text = must_calloc(1 << 20, 1);
+    const size_t n = fread(text, 1, (1 << 20) - 1, f);
+    text[n] = 0;
+    fclose(f);
+    free(path);
+    return text;
+}
+
+Test(prove_command, subjects) {
+    expect_result(run_command("prove --help"), 0, "fragments");
+    expect_result(run_command("prove"), 2, "want fragments or banks");
+    expect_result(run_command("prove frobs"), 2, "unknown subject 'frobs'");
+    expect_result(run_command("--help"), 0, "prove");
+    expect_result(run_command("prove fragments --help"), 0, "usage: warpproof prove fragments");
+}
+
+Test(prove_command, fragments) {
+    expect_result(run_command("prove fragments mma.m16n8k32.s8/A"), 0,
+                  "6 proved, 0 refuted\n6 passed, 0 failed, 0 skipped\n");
+    expect_result(run_command("prove fragments movmatrix stmatrix.x4/ldmatrix"), 0, "4 proved, 0 refuted\n");
+    expect_result(run_command("prove fragments --list movmatrix"), 0, "movmatrix/twice          movmatrix.trans twice");
+    expect_result(run_command("prove fragments nosuch"), 3, "no statement matches 'nosuch'");
+    expect_result(run_command("prove fragments ''"), 2, "a PATTERN is empty");
+    expect_result(run_command("prove fragments --nosuch"), 2, "--nosuch");
+    expect_result(run_command("prove fragments --layout"), 2, "--layout");
+}
+
+Test(prove_command, layouts) {
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml"), 0,
+                  "1 proved, 0 refuted\n1 passed, 0 failed, 0 skipped\n");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/plants/wrong_stride.yaml --layout "
+                              "fixtures/layouts/slots_48.yaml"),
+                  1, "1 proved, 1 refuted\n1 passed, 1 failed, 0 skipped\n");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml movmatrix"), 0, "3 proved");
+    expect_result(run_command("prove fragments --layout /nosuch.yaml"), 2, "/nosuch.yaml: cannot be opened");
+    put_file("x.yaml", "layout: x\nfrob: 1\n", 18);
+    expect_result(run_command("prove fragments --layout %s/x.yaml", run_folder), 2, "x.yaml:2:1: unknown key 'frob'");
+}
+
+Test(prove_command, json) {
+    expect_result(
+        run_command("prove fragments movmatrix --layout fixtures/layouts/plants/word_offset.yaml --json %s/p.json",
+                    run_folder),
+        1, "2 proved, 1 refuted");
+    char *text = in_folder("p.json");
+    cr_expect(strstr(text, "{\"subject\": \"fragments\", \"statements\": [{\"name\": \"layout/word_offset\"") == text &&
+                  strstr(text,
+                         "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
+                         "holds row 0 k 4;") &&
+                  strstr(text, "{\"name\": \"movmatrix/twice\"") && strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
+              "%s", text);
+    free(text);
+    expect_result(run_command("prove fragments movmatrix --json %s", run_folder), 2, "cannot write");
+    cr_expect_eq(files_in_folder(), 1, "one file");
+}
+
+Test(prove_command, pictures) {
+    expect_result(run_command("prove fragments mma.m16n8k16.f16 --svg %s/maps", run_folder), 0, "proved");
+    char *text = in_folder("maps/mma.m16n8k16.f16-B.svg");
+    cr_expect(strstr(text, "<svg "), "%s", text);
+    free(text);
+    expect_result(run_command("prove fragments mma.m16n8k32.s8/A/bijection --svg %s/a.svg", run_folder), 0, "1 proved");
+    text = in_folder("a.svg");
+    cr_expect(strstr(text, ">T31 r3<"), "%s", text);
+    free(text);
+    expect_result(run_command("prove fragments mma.m16n8k32.s8 --svg %s/b.svg", run_folder), 2,
+                  "4 pictures are selected; name a folder");
+    expect_result(run_command("prove fragments movmatrix --svg %s/b.svg", run_folder), 2, "no operand is selected");
+    expect_result(run_command("prove fragments ldmatrix --svg %s/no/where", run_folder), 2, "No such file");
+    cr_expect_eq(files_in_folder(), 2, "the folder and a.svg");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml --svg %s/b.svg", run_folder), 0,
+                  "1 proved");
+    text = in_folder("b.svg");
+    cr_expect(strstr(text, ">T1 r1 b0<"), "%s", text);
+    free(text);
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml movmatrix ldmatrix.x1/bijection "
+                              "--svg %s/maps",
+                              run_folder),
+                  0, "4 proved");
+    free(in_folder("maps/layout-slots_48.svg"));
+    free(in_folder("maps/ldmatrix.x1.svg"));
+    put_file("x.yaml",
+             "layout: '../x/y'\nmatrix: {rows: 16, row_bytes: 32}\nmemory: {stride: 48}\nplane: {bytes: 768}\n"
+             "load: ldmatrix.x4\naddress: lane\nwants: mma.m16n8k32.s8 A\n",
+             149);
+    expect_result(run_command("prove fragments --layout %s/x.yaml --svg %s/maps", run_folder, run_folder), 1,
+                  "REFUTED");
+    free(in_folder("maps/layout-..-x-y.svg"));
+}
+
+Test(prove_command, outputs) {
+    put_file("l.yaml", "layout: x\n", 10);
+    put_file("g.zz", "x", 1);
+    expect_result(run_command("prove fragments --layout %s/l.yaml --json %s/l.yaml", run_folder, run_folder), 2,
+                  "l.yaml is the input");
+    expect_result(run_command("prove fragments --golden %s/g.zz --json %s/g.zz", run_folder, run_folder), 2,
+                  "g.zz is the input");
+    expect_result(run_command("prove fragments ldmatrix --golden %s/g.zz --runner machine --record %s/g.zz", run_folder,
+                              run_folder),
+                  2, "g.zz is the input");
+    expect_result(run_command("prove fragments ldmatrix --runner machine --record %s", run_folder), 2, "cannot write");
+    expect_result(run_command("prove fragments ldmatrix --json -"), 2, "--json -: want the name of a file");
+    expect_result(run_command("prove fragments ldmatrix --json ''"), 2, "--json: want the name of a file");
+    expect_result(run_command("prove fragments movmatrix --json /dev/stdout"), 0, "\"result\": \"proved\"");
+}
+
+Test(prove_command, runners) {
+    expect_result(run_command("prove fragments matrix.x2/executed --runner machine --record %s/r.zz", run_folder), 0,
+                  "2 proved, 0 refuted\n2 passed, 0 failed, 0 skipped\n");
+    expect_result(run_command("prove fragments executed --golden %s/r.zz", run_folder), 0,
+                  "2 passed, 0 failed, 144 skipped\n");
+    expect_result(run_command("prove fragments executed --golden %s/none.zz", run_folder), 2, "cannot be opened");
+    put_file("bad.zz", "0123456789abcdef", 16);
+    expect_result(run_command("prove fragments executed --golden %s/bad.zz", run_folder), 2,
+                  "not a record of fragments");
+    expect_result(run_command("prove fragments movmatrix --runner cpu"), 2, "--runner cpu: want machine or device");
+    expect_result(run_command("prove fragments movmatrix --record x"), 2, "--record needs --runner");
+    expect_result(run_command("prove fragments movmatrix/twice --runner machine"), 2, "no pattern selects a kernel");
+    expect_result(run_command("prove fragments 'wgmma*executed*' --runner machine --record %s/none.zz", run_folder), 3,
+                  "0 proved, 0 refuted\n0 passed, 0 failed, 105 skipped\n");
+    expect_result(run_command("prove fragments movmatrix/executed --golden %s/r.zz", run_folder), 3,
+                  "0 passed, 0 failed, 1 skipped\n");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml --runner machine"), 2,
+                  "beside --layout, name some by a PATTERN");
+    expect_result(run_command("prove fragments --layout fixtures/layouts/slots_48.yaml ldmatrix.x1/executed --runner "
+                              "machine"),
+                  0, "2 proved, 0 refuted");
+}
