@@ -289,3 +289,48 @@ Test(machine_unset, what_nvcc_loads_early) {
         trace_free(&t), ptx_free(m);
     }
 }
+
+/* Blocks that load unset bytes, use them and trap, on several threads of the CPU: the same events, steps and bytes. */
+Test(machine_unset, threads_change_nothing) {
+    static const char *const bodies[] = {
+        HEAD "mov.u32 %r4, %ctaid.x;\nsetp.gt.u32 %p2, %r4, 2;\n@!%p2 st.local.u32 [x], 1;\nld.local.u32 %r2, [x];\n"
+             "setp.eq.u32 %p3, %r4, 5;\n@%p3 trap;\nmul.wide.u32 %rd8, %r4, 128;\nadd.u64 %rd3, %rd3, %rd8;\n" USE,
+        /* only what comes after the trap is unset */
+        HEAD "mov.u32 %r4, %ctaid.x;\nsetp.gt.u32 %p2, %r4, 5;\n@!%p2 st.local.u32 [x], 1;\nld.local.u32 %r2, [x];\n"
+             "setp.eq.u32 %p3, %r4, 5;\n@%p3 trap;\nmul.wide.u32 %rd8, %r4, 128;\nadd.u64 %rd3, %rd3, %rd8;\n" USE,
+        HEAD "mov.u32 %r4, %ctaid.x;\nsetp.gt.u32 %p2, %r4, 5;\n@!%p2 st.local.u32 [x], 1;\nld.local.u32 %r2, [x];\n"
+             "mul.wide.u32 %rd8, %r4, 128;\nadd.u64 %rd3, %rd3, %rd8;\n" USE};
+    static const struct {
+        size_t events;
+        uint64_t count; /* of the use */
+    } want[] = {{2, 64}, {1, 0}, {1, 64}};
+    for (size_t k = 0; k < 3; ++k) {
+        static uint32_t out[8][32], first[8][32];
+        uint64_t steps = 0;
+        for (int threads = 1; threads <= 8; threads *= 2) {
+            memset(out, 0, sizeof out);
+            struct launch_buffer y = {
+                .name = "y", .role = BUFFER_INOUT, .bytes = sizeof out, .cell_bytes = 4, .data = (uint8_t *)out};
+            const struct machine_test test = {
+                .body = bodies[k], .buffers = &y, .buffer_count = 1, .grid = {8, 1, 1}, .threads = threads};
+            struct trace t;
+            struct ptx_module *m = machine_must(&test, &t);
+            cr_assert(t.event_count == want[k].events, "%zu events of program %zu, %d threads", t.event_count, k,
+                      threads);
+            const struct event *v = &t.events[0];
+            cr_expect(v->kind == (want[k].count ? EVENT_UNINITIALISED : EVENT_TRAP) &&
+                          (!want[k].count || v->count == want[k].count),
+                      "kind %d, %llu times, of program %zu, %d threads", v->kind, (unsigned long long)v->count, k,
+                      threads);
+            if (threads == 1) {
+                memcpy(first, out, sizeof out);
+                steps = t.warp_instructions;
+            }
+            cr_expect(!memcmp(first, out, sizeof out) && steps == t.warp_instructions,
+                      "%llu steps of program %zu, %d threads, want %llu", (unsigned long long)t.warp_instructions, k,
+                      threads, (unsigned long long)steps);
+            trace_free(&t);
+            ptx_free(m);
+        }
+    }
+}
