@@ -87,19 +87,24 @@ static int report(const struct options *o, const struct outcome *outcome, const 
 static int explain(const struct options *o, const struct subject *s) {
     struct outcome outcome;
     struct explanation x = {0};
+    struct explain_counts counts;
     struct error e;
     int code = EXIT_INPUT;
+    if (!explain_count(&s->trial, &counts, &e)) {
+        return usage_error("explain", "%s", e.text);
+    }
     trial_run(&s->trial, &outcome);
     outcome.rerun = must_strdup(s->again);
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
-    } else if (explain_stages(&s->trial, &x, &e)) {
+    } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
         code = report(o, &outcome, &x);
     } else {
         usage_error("explain", "%s", e.text);
     }
     explanation_free(&x);
+    explain_counts_free(&counts);
     outcome_free(&outcome);
     return code;
 }

@@ -165,6 +165,7 @@ struct trace_site {   /* one instruction of the entry, or of a function that it 
     const char
         *inlined_file; /* where the outermost inlined call stands, when `file` is an inlined function's; else NULL */
     int inlined_line;
+    uint64_t place; /* of ptx_instruction */
     int ptx_line;
     const char *text;      /* owned by the module */
     int instruction_class; /* enum instruction_class (census.h) */

@@ -15,6 +15,7 @@
 struct probe_write {      /* who stored a byte of shared memory last */
     uint32_t thread;      /* 1 + the thread's number in the block; 0: nobody */
     uint32_t instruction; /* index into trace.sites */
+    bool in_flight;       /* it is a copy that its thread has not waited for */
 };
 
 struct probe_place {
@@ -48,6 +49,7 @@ struct probe {
     void (*barrier)(void *context, const struct probe_barrier *at); /* none of them is NULL */
     void (*operands)(void *context, const struct probe_mma *at);    /* before the multiplication */
     void (*sums)(void *context, const struct probe_mma *at);        /* after it */
+    const bool *stop; /* once it is true, the launch ends; or NULL */
 };
 
 #endif

@@ -1,6 +1,7 @@
 #include "explain.h"
 #include "../ref/checked.h"
 #include "stages.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,20 @@ bool stage_named(const char *name, enum stage_kind *kind) {
 
 void stage_skip(struct stages *s, enum stage_kind kind, char *why) {
     free(s->x->stages[kind].why);
+    free(s->x->stages[kind].rest);
     s->x->stages[kind] = (struct stage){.ruling = RULING_NOT_JUDGED, .why = why, .unit = ""};
 }
 
 void stage_judged(struct stages *s, enum stage_kind kind, const char *unit, uint64_t compared, uint64_t wrong) {
     free(s->x->stages[kind].why);
+    free(s->x->stages[kind].rest);
     s->x->stages[kind] = (struct stage){
         .ruling = wrong > 0 ? RULING_FOUND : RULING_CLEAN, .unit = unit, .compared = compared, .wrong = wrong};
+}
+
+void stage_in_part(struct stages *s, enum stage_kind kind, char *rest) {
+    free(s->x->stages[kind].rest);
+    s->x->stages[kind].rest = rest;
 }
 
 const char *block_text(const uint32_t block[3]) {
@@ -41,16 +49,12 @@ static void on_barrier(void *context, const struct probe_barrier *at) {
     if (!s->e.text[0]) {
         staging_barrier(s, at);
     }
+    s->stop |= s->e.text[0] != 0;
 }
-
-enum { MOST_MMA = 1 << 22 }; /* about a minute */
 
 /* Both calls of an mma come one after the other: what it must multiply is made once. */
 static void on_operands(void *context, const struct probe_mma *at) {
     struct stages *s = context;
-    if (s->content.spec->mma.given && !s->e.text[0] && ++s->multiplied > MOST_MMA) {
-        fail(&s->e, "%s: more than %d mma to compare: a smaller shape shows the same", s->content.spec->path, MOST_MMA);
-    }
     s->wanted =
         s->content.spec->mma.given && !s->e.text[0] &&
         mma_content_make(&s->content, at->place.block, at->warp, at->number, at->m, at->n, at->k, &s->want, &s->e);
@@ -65,6 +69,182 @@ static void on_sums(void *context, const struct probe_mma *at) {
     if (s->wanted) {
         sums_results(s, at, &s->want);
     }
+}
+
+/* ---- counting ---- */
+
+#define MOST_LOOKED (UINT64_C(1) << 33) /* bytes of planes; about a minute */
+enum { MOST_MMA = 1 << 22 };            /* about a minute */
+
+struct counting {
+    struct explain_counts *n;
+    bool limited, stop;
+};
+
+static void count_barrier(void *context, const struct probe_barrier *at) {
+    struct counting *c = context;
+    c->n->barriers[at->place.block_number] = at->number + 1;
+}
+
+static void count_mma(void *context, const struct probe_mma *at) {
+    struct counting *c = context;
+    (void)at;
+    c->stop |= ++c->n->mma > MOST_MMA && c->limited;
+}
+
+static void count_nothing(void *context, const struct probe_mma *at) {
+    (void)context;
+    (void)at;
+}
+
+/* What the launch file says there is to compare, before it is run. */
+static bool check_size(const struct content *c, uint64_t blocks, struct error *e) {
+    uint64_t stages, bytes = 0;
+    if (!content_given(c->spec)) {
+        return true;
+    }
+    for (size_t i = 0; i < c->launch->plane_count; ++i) {
+        bytes += c->launch->planes[i].bytes;
+    }
+    if (!content_stages(c, &stages, e)) {
+        return false;
+    }
+    return (double)bytes * (double)stages * (double)blocks <= (double)MOST_LOOKED ||
+           fail(e, "%s: more than %" PRIu64 " bytes of planes to compare (%" PRIu64 " in each of %" PRIu64
+                   " stages of %" PRIu64 " blocks): a smaller shape shows the same",
+                c->spec->path, MOST_LOOKED, bytes, stages, blocks);
+}
+
+/* In order, with no watch but what the verdict of a stage needs. */
+static void prepare(struct bound *b, const struct trial *t, const struct probe *probe, uint32_t watched) {
+    b->launch.threads = 1;
+    b->launch.options = t->options;
+    b->launch.options.census = false;
+    b->launch.options.schedule = (struct schedule){.order = SCHEDULE_IN_ORDER};
+    b->launch.options.unwatched = WATCH_ALL & ~watched;
+    b->launch.options.probe = probe;
+}
+
+static bool count(const struct trial *t, struct bound *b, struct content *content, struct explain_counts *n,
+                  struct error *e) {
+    struct counting c = {.n = n, .limited = t->spec->mma.given};
+    const struct probe probe = {.context = &c,
+                                .stop = &c.stop,
+                                .barrier = count_barrier,
+                                .operands = count_mma,
+                                .sums = count_nothing};
+    struct trace trace = {0};
+    struct error ignored;
+    if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, &ignored) || !bound_check(b, &ignored)) {
+        return true;
+    }
+    n->blocks = (uint64_t)b->launch.grid[0] * b->launch.grid[1] * b->launch.grid[2];
+    if (!content_open(b, t->operands, content, e) || !check_size(content, n->blocks, e)) {
+        return false;
+    }
+    n->barriers = calloc(n->blocks + 1, sizeof *n->barriers);
+    if (n->barriers == NULL) {
+        return fail(e, "no memory to count the barriers of %" PRIu64 " blocks", n->blocks);
+    }
+    prepare(b, t, &probe, 0);
+    n->ran = runner_machine.run(&b->launch, &trace, &ignored);
+    trace_free(&trace);
+    return !c.stop || fail(e, "%s: more than %d mma to compare: a smaller shape shows the same", t->spec->path, MOST_MMA);
+}
+
+bool explain_count(const struct trial *t, struct explain_counts *n, struct error *e) {
+    struct bound bound = {0};
+    struct content content = {0};
+    *n = (struct explain_counts){0};
+    const bool good = count(t, &bound, &content, n, e);
+    content_free(&content);
+    bound_free(&bound);
+    if (!good) {
+        explain_counts_free(n);
+    }
+    return good;
+}
+
+void explain_counts_free(struct explain_counts *n) {
+    free(n->barriers);
+    *n = (struct explain_counts){0};
+}
+
+/* ---- blocks that do not come to their barriers ---- */
+
+/* *needed: how many barriers the last stage needs; 0: none, or it cannot be said. */
+static void barriers_needed(struct stages *s, const uint32_t block[3], uint64_t *needed, uint64_t *stages) {
+    uint64_t full_at;
+    *needed = 0;
+    if (s->counts->ran && content_given(s->content.spec) && !s->e.text[0] && content_stages(&s->content, stages, &s->e) &&
+        content_full_at(&s->content, block, *stages - 1, &full_at, &s->e)) {
+        *needed = full_at + 1;
+    }
+}
+
+bool block_fits(struct stages *s, const struct probe_place *at) {
+    if (s->fit_block != at->block_number + 1) {
+        uint64_t needed, stages;
+        barriers_needed(s, at->block, &needed, &stages);
+        s->fit_block = at->block_number + 1;
+        s->fits = s->counts->barriers[at->block_number] >= needed;
+    }
+    return s->fits;
+}
+
+char *unfit_text(struct stages *s, bool *all) {
+    const uint32_t *grid = s->content.launch->grid;
+    uint64_t unfit = 0, needed, stages;
+    char *first = NULL;
+    for (uint64_t i = 0; i < s->counts->blocks; ++i) {
+        const uint32_t block[3] = {(uint32_t)(i % grid[0]), (uint32_t)(i / grid[0] % grid[1]),
+                                   (uint32_t)(i / grid[0] / grid[1])};
+        barriers_needed(s, block, &needed, &stages);
+        if (s->counts->barriers[i] >= needed) {
+            continue;
+        }
+        if (unfit++ == 0) {
+            first = must_format("%s opened %" PRIu64 " barrier%s, and `stages` of %s has it come to %" PRIu64
+                                " for %" PRIu64 " stage%s",
+                                block_text(block), s->counts->barriers[i], s->counts->barriers[i] == 1 ? "" : "s",
+                                s->content.spec->path, needed, stages, stages == 1 ? "" : "s");
+        }
+    }
+    *all = unfit == s->counts->blocks;
+    if (first == NULL || *all) {
+        return first;
+    }
+    char *text = must_format("%" PRIu64 " of %" PRIu64 " blocks not judged: %s", unfit, s->counts->blocks, first);
+    free(first);
+    return text;
+}
+
+/* ---- what a race leaves open ---- */
+
+const struct finding *unordered_load(const struct findings *plain) {
+    for (size_t i = 0; i < plain->count; ++i) {
+        if (plain->items[i].unordered_load) {
+            return &plain->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is wrong in this stage may come from a load that nothing orders: it is laid to no line. */
+static void leave_open(struct stages *s, enum stage_kind kind, const struct finding *race) {
+    struct findings *f = &s->x->faults;
+    if (race == NULL || s->x->stages[kind].ruling != RULING_FOUND) {
+        return;
+    }
+    struct findings kept = {.notes = f->notes, .note_count = f->note_count}, dropped = {0};
+    for (size_t i = 0; i < f->count; ++i) {
+        struct findings *to = strcmp(f->items[i].oracle, stage_names[kind]) == 0 ? &dropped : &kept;
+        *findings_add(to, "", VERDICT_PASS) = f->items[i];
+    }
+    free(f->items);
+    *f = kept;
+    findings_free(&dropped);
+    stage_skip(s, kind, must_format("the run has a race, to be mended first: %s", race->summary));
 }
 
 /* ---- the whole ---- */
@@ -85,19 +265,15 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
     return true;
 }
 
-static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t **result, struct error *e) {
+static bool run(struct stages *s, struct bound *b, const struct finding *race, struct trace *trace, uint8_t **result,
+                struct error *e) {
     const struct trial *t = s->trial;
-    const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums};
+    const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stop = &s->stop};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
         !content_open(b, t->operands, &s->content, e)) {
         return false;
     }
-    b->launch.threads = 1;
-    b->launch.options = t->options;
-    b->launch.options.census = false;
-    b->launch.options.schedule = (struct schedule){.order = SCHEDULE_IN_ORDER};
-    b->launch.options.unwatched = WATCH_ALL & ~WATCH_STORES;
-    b->launch.options.probe = &probe;
+    prepare(b, t, &probe, WATCH_STORES | WATCH_PLANES);
     staging_open(s);
     fragments_open(s);
     sums_open(s);
@@ -119,18 +295,22 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     }
     staging_report(s, trace);
     fragments_report(s, trace);
+    leave_open(s, STAGE_FRAGMENTS, race);
     sums_report(s, trace);
     result_report(s, trace, *result);
+    leave_open(s, STAGE_RESCALE, race);
+    leave_open(s, STAGE_STORE, race);
     return true;
 }
 
-bool explain_stages(const struct trial *t, struct explanation *x, struct error *e) {
+bool explain_stages(const struct trial *t, const struct explain_counts *n, const struct findings *plain,
+                    struct explanation *x, struct error *e) {
     struct bound bound = {0};
     struct trace trace = {0};
-    struct stages s = {.trial = t, .bound = &bound, .x = x};
+    struct stages s = {.trial = t, .bound = &bound, .x = x, .counts = n};
     uint8_t *result = NULL;
     *x = (struct explanation){0};
-    const bool good = run(&s, &bound, &trace, &result, e);
+    const bool good = run(&s, &bound, unordered_load(plain), &trace, &result, e);
     staging_close(&s);
     fragments_close(&s);
     sums_close(&s);
@@ -148,6 +328,7 @@ bool explain_stages(const struct trial *t, struct explanation *x, struct error *
 void explanation_free(struct explanation *x) {
     for (int i = 0; i < STAGES; ++i) {
         free(x->stages[i].why);
+        free(x->stages[i].rest);
     }
     findings_free(&x->faults);
     *x = (struct explanation){0};

@@ -16,17 +16,33 @@ struct stage {
     char *why;                /* of RULING_NOT_JUDGED: the reason, owned; else NULL */
     const char *unit;         /* what is counted: "bytes", "registers", "sums", "cells"; static */
     uint64_t compared, wrong; /* NOT_JUDGED: 0 */
+    char *rest;               /* judged: of which blocks not, and why, owned; NULL: of all */
 };
 
 struct explanation {
     struct stage stages[STAGES];
     struct findings faults; /* in the order of the stages; finding.oracle is the stage's name. One fault is what one
-                             * source line does wrong in one stage */
+                             * place in the source does wrong in one stage, and in staging in one plane */
 };
 
-/* t->runner is not used: the machine runs it, in order, blocks one after the other. Fails where the trial itself cannot
- * run, and where the launch file's content contradicts itself or the operands, with its place; *x is then empty. */
-bool explain_stages(const struct trial *t, struct explanation *x, struct error *e);
+struct explain_counts { /* what the launch does before anything is compared */
+    bool ran;           /* false: the launch cannot be run, trial_run says why */
+    uint64_t *barriers; /* (blocks) of the whole block, that have opened */
+    uint64_t blocks, mma;
+};
+
+/* Runs the launch and counts: t->runner is not used. Fails where the launch file's content contradicts itself or the
+ * operands, with its place, and as soon as there is more to compare than explain_stages takes on. */
+bool explain_count(const struct trial *t, struct explain_counts *n, struct error *e);
+void explain_counts_free(struct explain_counts *n);
+
+/* t->runner is not used: the machine runs it, in order, blocks one after the other. plain: what trial_run found; where
+ * it is a load of shared memory that nothing orders, what such a load gives is laid to no stage. Fails where the trial
+ * itself cannot run, and on the launch file as explain_count; *x is then empty. */
+bool explain_stages(const struct trial *t, const struct explain_counts *n, const struct findings *plain,
+                    struct explanation *x, struct error *e);
+/* The first finding that says so, or NULL: it is to be mended first. */
+const struct finding *unordered_load(const struct findings *plain);
 void explanation_free(struct explanation *x);
 
 #endif

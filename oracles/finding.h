@@ -46,6 +46,7 @@ struct where {
 struct finding {
     const char *oracle; /* static */
     enum verdict verdict;
+    bool unordered_load; /* what a load of shared memory gives depends on an order that nothing fixes */
     struct where where;
     bool has_values;
     unsigned value_bytes; /* 1 .. 8 */

@@ -145,6 +145,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             f->where.buffer = must_strdup(place(e->launch, v, &kind));
             f->where.offset = v->offset;
         }
+        f->unordered_load = v->space == SPACE_SHARED && v->other.present && v->store != v->other.store;
         if (v->other.present) {
             add_other(e, f, &v->other);
         }

@@ -74,6 +74,19 @@ bool trace_same_line(const struct trace *t, size_t a, size_t b) {
     return x->file != NULL && y->file != NULL && x->line > 0 && x->line == y->line && strcmp(x->file, y->file) == 0;
 }
 
+bool trace_same_place(const struct trace *t, size_t a, size_t b) {
+    if (a == b) {
+        return true;
+    }
+    if (a >= t->site_count || b >= t->site_count) {
+        return false;
+    }
+    const struct trace_site *x = &t->sites[a], *y = &t->sites[b];
+    const size_t n = x->text != NULL ? strcspn(x->text, " \t") : 0;
+    return x->place != 0 && x->place == y->place && x->text != NULL && y->text != NULL &&
+           strcspn(y->text, " \t") == n && strncmp(x->text, y->text, n) == 0;
+}
+
 static bool same_fault(const struct evidence *e, const struct event *a, const struct event *b) {
     return a->kind == b->kind && a->plane == b->plane && a->other_plane == b->other_plane && a->buffer == b->buffer &&
            a->store == b->store && (a->space != SPACE_GLOBAL || a->name == b->name) &&

@@ -66,6 +66,9 @@ char *writer_text(const struct launch *l, const struct trace *t, const struct ce
 void where_site(struct where *p, const struct trace *t, size_t instruction);
 /* Two instructions (indices into the sites) are one, or stand in one source line. */
 bool trace_same_line(const struct trace *t, size_t a, size_t b);
+/* Two instructions are one, or one operation at one place in the source: line, column and every call that it was
+ * inlined at. Unrolled code has several of these; two calls of one inlined function are two places. */
+bool trace_same_place(const struct trace *t, size_t a, size_t b);
 /* "gpu/kernels/x.cu:143", or "PTX line 88" without line info, in a static thread-local buffer. */
 const char *where_text(const struct where *p);
 

@@ -123,6 +123,7 @@ static void note(struct stages *s, const struct probe_mma *at, const struct give
 static void compare_quad(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned g) {
     const unsigned line = g + 8 * (r % o->rows), k0 = 16 * (r / o->rows);
     struct quad q = {.block = at->place.block_number, .known = at->live >> (4 * g) & 15};
+    const bool fits = block_fits(s, &at->place);
     bool wrong = false;
     for (unsigned t = 0; t < 4; ++t) {
         const unsigned lane = 4 * g + t;
@@ -130,11 +131,13 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
         if (!(at->live >> lane & 1)) {
             continue;
         }
-        ++s->fragments->compared;
+        s->fragments->compared += fits;
         for (unsigned b = 0; b < 4; ++b) {
             const unsigned k = k0 + 4 * t + b;
             if (o->want->exists[line][k] && q.got[4 * t + b] != o->want->want[line][k]) {
-                note(s, at, o, r, lane, b, line, k);
+                if (fits) {
+                    note(s, at, o, r, lane, b, line, k);
+                }
                 wrong = true;
                 break;
             }
@@ -143,7 +146,8 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
     if (!wrong) {
         return;
     }
-    sample(s, fault_of(s->fragments, o->name, at->instruction), o->value, &q, o->want->row[line], o->want->k[k0]);
+    if (fits)
+        sample(s, fault_of(s->fragments, o->name, at->instruction), o->value, &q, o->want->row[line], o->want->k[k0]);
     for (unsigned i = 0; i < QUAD; ++i) { /* put right */
         if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
             uint32_t *word = &o->registers[r][4 * g + i / 4];
@@ -275,8 +279,13 @@ void fragments_report(struct stages *s, const struct trace *t) {
         stage_skip(s, STAGE_FRAGMENTS, must_format("%s has no `mma`", s->content.spec->path));
         return;
     }
+    bool all;
+    char *unfit = unfit_text(s, &all);
     if (f->compared == 0) {
-        stage_skip(s, STAGE_FRAGMENTS, must_strdup("no mma of 8-bit integers was executed"));
+        stage_skip(s, STAGE_FRAGMENTS,
+                   unfit != NULL && s->counts->mma > 0 ? must_strdup(unfit)
+                                                       : must_strdup("no mma of 8-bit integers was executed"));
+        free(unfit);
         return;
     }
     for (size_t i = 0; i < f->count; ++i) {
@@ -285,4 +294,5 @@ void fragments_report(struct stages *s, const struct trace *t) {
         }
     }
     stage_judged(s, STAGE_FRAGMENTS, "registers", f->compared, f->wrong);
+    stage_in_part(s, STAGE_FRAGMENTS, unfit);
 }

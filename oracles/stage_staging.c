@@ -1,17 +1,18 @@
 /* staging: at the barrier after which a block reads its planes, they hold what the launch file says, every byte of
- * every block and stage. A fault is what one source line stored wrong: wrong bytes are gathered by who stored them
- * last. Bytes that nobody stored belong to the line that stored wrong bytes in the same plane, where there is one. */
+ * every block and stage. A fault is what one place in the source (trace_same_place) stored wrong in one plane: wrong
+ * bytes are gathered by who stored them last. A place whose stores left their plane is one fault in all planes, with
+ * the bytes of its own plane that nobody stored. */
 #include "../ref/checked.h"
 #include "stages.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOBODY      UINT32_MAX
-#define MOST_LOOKED (UINT64_C(1) << 33) /* about a minute */
+#define NOBODY UINT32_MAX
 
 struct group {            /* wrong bytes of one plane that one instruction stored last */
     uint32_t instruction; /* NOBODY: nothing has */
+    bool in_flight;       /* it is a copy that has not been waited for at that barrier */
     size_t plane;
     uint64_t bytes;
     uint32_t block[3], thread; /* of the first one */
@@ -29,11 +30,8 @@ struct staging {
     size_t group_count;
     uint64_t stages, next; /* of the block that runs: the stage that comes next */
     uint64_t block;        /* its number + 1 */
-    uint32_t id[3];
-    uint64_t barriers; /* it has opened */
     uint64_t compared, wrong;
-    uint64_t looked; /* bytes of planes, padding too */
-    char *short_of;  /* why a block did not come to its last stage, or NULL */
+    uint64_t looked; /* stages */
 };
 
 void staging_open(struct stages *s) {
@@ -54,7 +52,6 @@ void staging_close(struct stages *s) {
     if (g != NULL) {
         free(g->images);
         free(g->groups);
-        free(g->short_of);
     }
     free(g);
 }
@@ -207,12 +204,13 @@ static void note_wrong(struct stages *s, const struct probe_barrier *at, size_t 
     const struct probe_write *w = &at->writes[s->content.launch->planes[plane].offset + byte];
     const uint32_t instruction = w->thread > 0 ? w->instruction : NOBODY;
     size_t i = 0;
-    while (i < g->group_count && (g->groups[i].instruction != instruction || g->groups[i].plane != plane)) {
+    while (i < g->group_count && (g->groups[i].instruction != instruction || g->groups[i].plane != plane ||
+                                  g->groups[i].in_flight != w->in_flight)) {
         ++i;
     }
     if (i == g->group_count) {
         g->groups = must_realloc(g->groups, g->group_count + 1, sizeof *g->groups);
-        g->groups[g->group_count++] = (struct group){.instruction = instruction, .plane = plane};
+        g->groups[g->group_count++] = (struct group){.instruction = instruction, .plane = plane, .in_flight = w->in_flight};
         describe_first(s, &g->groups[i], at, byte);
     }
     ++g->groups[i].bytes;
@@ -222,12 +220,7 @@ static void note_wrong(struct stages *s, const struct probe_barrier *at, size_t 
 static void compare(struct stages *s, const struct probe_barrier *at) {
     struct staging *g = s->staging;
     const struct launch *l = s->content.launch;
-    g->looked += at->bytes;
-    if (g->looked > MOST_LOOKED) {
-        fail(&s->e, "%s: more than %" PRIu64 " bytes of planes to compare: a smaller shape shows the same",
-             s->content.spec->path, MOST_LOOKED);
-        return;
-    }
+    ++g->looked;
     for (size_t p = 0; p < l->plane_count; ++p) { /* all of them first: what is found may belong to another plane */
         if (!plane_image_make(&s->content, p, at->place.block, g->next, &g->images[p], &s->e)) {
             return;
@@ -252,29 +245,16 @@ static void compare(struct stages *s, const struct probe_barrier *at) {
     }
 }
 
-/* The block that ran is over. */
-static void end_block(struct stages *s) {
-    struct staging *g = s->staging;
-    if (g->block > 0 && g->next < g->stages && g->short_of == NULL) {
-        g->short_of = must_format("%s opened %" PRIu64 " barriers and came to %" PRIu64 " of %" PRIu64
-                                  " stages: see `stages` in %s",
-                                  block_text(g->id), g->barriers, g->next, g->stages, s->content.spec->path);
-    }
-}
-
 void staging_barrier(struct stages *s, const struct probe_barrier *at) {
     struct staging *g = s->staging;
     uint64_t full_at;
-    if (!content_given(s->content.spec)) {
+    if (!content_given(s->content.spec) || !block_fits(s, &at->place)) {
         return;
     }
     if (g->block != at->place.block_number + 1) {
-        end_block(s);
         g->block = at->place.block_number + 1;
-        memcpy(g->id, at->place.block, sizeof g->id);
         g->next = 0;
     }
-    g->barriers = at->number + 1;
     if (g->next == g->stages || !content_full_at(&s->content, at->place.block, g->next, &full_at, &s->e)) {
         return;
     }
@@ -291,20 +271,29 @@ void staging_barrier(struct stages *s, const struct probe_barrier *at) {
 
 /* ---- reporting ---- */
 
-static bool same_line(const struct trace *t, const struct group *a, const struct group *b) {
-    return a->instruction != NOBODY && b->instruction != NOBODY && trace_same_line(t, a->instruction, b->instruction);
+static bool same_place(const struct trace *t, const struct group *a, const struct group *b) {
+    return a->instruction != NOBODY && b->instruction != NOBODY && a->in_flight == b->in_flight &&
+           trace_same_place(t, a->instruction, b->instruction);
 }
 
-/* Bytes of this plane that nobody stored, and wrong ones that this line did store: one fault. */
-static bool belongs(const struct staging *g, const struct trace *t, const struct group *f, const struct group *x) {
-    if (f == x || same_line(t, f, x)) {
+/* Its stores left the plane that they belong to; *own: that one. */
+static bool left_plane(const struct trace *t, const struct group *f, size_t *own) {
+    for (size_t i = 0; i < t->event_count && f->instruction != NOBODY; ++i) {
+        const struct event *v = &t->events[i];
+        if (v->kind == EVENT_PLANE && v->plane >= 0 && trace_same_place(t, v->instruction, f->instruction)) {
+            *own = (size_t)v->plane;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool belongs(const struct trace *t, const struct group *f, const struct group *x) {
+    size_t own;
+    if (f == x || (same_place(t, f, x) && f->plane == x->plane)) {
         return true;
     }
-    bool shares = false;
-    for (size_t i = 0; i < g->group_count && x->instruction == NOBODY; ++i) {
-        shares |= g->groups[i].plane == x->plane && (f == &g->groups[i] || same_line(t, f, &g->groups[i]));
-    }
-    return shares;
+    return left_plane(t, f, &own) && (same_place(t, f, x) || (x->instruction == NOBODY && x->plane == own));
 }
 
 static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
@@ -314,12 +303,13 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_STAGING], VERDICT_DIFFERS);
     char *planes = must_strdup("");
     uint64_t total = 0, unwritten = 0;
-    size_t plane_count = 0;
+    size_t own;
+    const bool left = left_plane(t, f, &own);
     for (size_t p = 0; p < l->plane_count; ++p) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < g->group_count; ++i) {
             struct group *x = &g->groups[i];
-            if (x->plane == p && !x->reported && belongs(g, t, f, x)) {
+            if (x->plane == p && !x->reported && belongs(t, f, x)) {
                 bytes += x->bytes;
                 unwritten += x->instruction == NOBODY ? x->bytes : 0;
             }
@@ -329,11 +319,10 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
             free(planes);
             planes = longer;
             total += bytes;
-            ++plane_count;
         }
     }
     for (size_t i = 0; i < g->group_count; ++i) {
-        g->groups[i].reported |= belongs(g, t, f, &g->groups[i]);
+        g->groups[i].reported |= belongs(t, f, &g->groups[i]);
     }
     out->where.buffer = must_strdup(l->planes[f->plane].name);
     out->where.offset = (int64_t)f->offset;
@@ -354,15 +343,18 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
                  f->got);
     if (f->instruction == NOBODY) {
         finding_line(out, "by", "nobody: the byte was never stored");
-        out->suspects = must_strdup("loop bound or tail mask of the staging, or a stride of the plane");
+        out->suspects = must_strdup("loop bound, tail mask or index of the stores of the staging");
     } else {
         if (f->holds != NULL) {
             finding_line(out, "holds", "%s", f->holds);
         }
-        finding_line(out, "by", "warp %u lane %u stored it last", out->where.warp, out->where.lane);
+        finding_line(out, "by", "%s warp %u lane %u %s", block_text(f->block), out->where.warp, out->where.lane,
+                     f->in_flight ? "copies to it, and the copy is still in flight at this barrier"
+                                  : "stored it last");
         finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
         out->suspects =
-            must_strdup(plane_count > 1    ? "a stride or tile larger than the plane was sized for: the stores "
+            must_strdup(f->in_flight       ? "the count of cp.async.wait_group is too high, the wait comes after the barrier, or the buffer is refilled a stage too early"
+                        : left             ? "a stride or tile larger than the plane was sized for: the stores "
                                              "reach into another plane"
                         : f->holds != NULL ? "index, word or half exchanged in the staging store or its load"
                                            : "value, index or conversion of the staging");
@@ -381,10 +373,15 @@ void staging_report(struct stages *s, const struct trace *t) {
         stage_skip(s, STAGE_STAGING, must_format("no plane of %s has `content`", s->content.spec->path));
         return;
     }
-    end_block(s);
+    bool all;
+    char *unfit = unfit_text(s, &all);
     if (g->compared == 0) {
         stage_skip(s, STAGE_STAGING,
-                   g->short_of != NULL ? must_strdup(g->short_of) : must_strdup("no block came to a barrier"));
+                   !trace_complete(t) ? must_strdup("the launch did not run to its end")
+                   : unfit != NULL    ? must_strdup(unfit)
+                   : g->looked > 0    ? must_strdup("every cell of the planes may hold anything, as `when` and `outside` say")
+                                      : must_strdup("no block came to the barrier of a stage"));
+        free(unfit);
         return;
     }
     /* who stored something leads: what nobody stored then finds it */
@@ -395,9 +392,6 @@ void staging_report(struct stages *s, const struct trace *t) {
             }
         }
     }
-    if (g->wrong == 0 && g->short_of != NULL) {
-        stage_skip(s, STAGE_STAGING, must_strdup(g->short_of));
-        return;
-    }
     stage_judged(s, STAGE_STAGING, "bytes", g->compared, g->wrong);
+    stage_in_part(s, STAGE_STAGING, unfit);
 }

@@ -21,7 +21,10 @@ struct stages {
     struct error e;          /* text[0]: something failed */
     struct mma_content want; /* of the mma at hand, when `wanted` */
     bool wanted;
-    uint64_t multiplied; /* mma so far */
+    const struct explain_counts *counts;
+    uint64_t fit_block; /* 1 + the block that `fits` is of */
+    bool fits;
+    bool stop; /* something failed: the rest of the launch is not wanted */
     struct staging *staging;
     struct fragments *fragments;
     struct sums *sums;
@@ -50,10 +53,18 @@ void sums_close(struct stages *s);
 /* stage_result.c: rescale and store. result: what the contract says, or NULL. */
 void result_report(struct stages *s, const struct trace *t, const uint8_t *result);
 
+/* explain.c: this block comes to all the barriers at which `stages` wants its planes full. If not, what a plane holds at
+ * a barrier is not known, and nothing of the block is compared. */
+bool block_fits(struct stages *s, const struct probe_place *at);
+/* "2 of 4 blocks: block (1,0,0) opened 0 of the 3 barriers that ...", owned by the caller; NULL: all fit. *all: none
+ * does. */
+char *unfit_text(struct stages *s, bool *all);
 /* Not judged, and why (taken over). */
 void stage_skip(struct stages *s, enum stage_kind kind, char *why);
 /* Judged: CLEAN, or FOUND when something is wrong. */
 void stage_judged(struct stages *s, enum stage_kind kind, const char *unit, uint64_t compared, uint64_t wrong);
+/* Judged in part: of which blocks not, and why (taken over). */
+void stage_in_part(struct stages *s, enum stage_kind kind, char *rest);
 /* "block (0,1,0)"; of a static thread-local buffer. */
 const char *block_text(const uint32_t block[3]);
 

@@ -25,12 +25,15 @@ static void stage_line(FILE *out, const struct explanation *x, int k) {
     fprintf(out, "  %-9s  ", stage_names[k]);
     if (s->ruling == RULING_NOT_JUDGED) {
         fprintf(out, "not judged: %s\n", s->why);
-    } else if (s->ruling == RULING_CLEAN) {
-        fprintf(out, "ok     %" PRIu64 " %s\n", s->compared, s->unit);
+        return;
+    }
+    if (s->ruling == RULING_CLEAN) {
+        fprintf(out, "ok     %" PRIu64 " %s", s->compared, s->unit);
     } else {
-        fprintf(out, "WRONG  %" PRIu64 " of %" PRIu64 " %s, %zu fault%s\n", s->wrong, s->compared, s->unit, faults,
+        fprintf(out, "WRONG  %" PRIu64 " of %" PRIu64 " %s, %zu fault%s", s->wrong, s->compared, s->unit, faults,
                 faults == 1 ? "" : "s");
     }
+    fprintf(out, "%s%s\n", s->rest != NULL ? "; " : "", s->rest != NULL ? s->rest : "");
 }
 
 void explain_text(FILE *out, const struct outcome *o, const struct explanation *x) {
@@ -42,6 +45,11 @@ void explain_text(FILE *out, const struct outcome *o, const struct explanation *
     }
     if (first != NULL) {
         fprintf(out, "  the first wrong stage is %s\n", first);
+    }
+    const struct finding *race = unordered_load(&o->findings);
+    if (race != NULL) {
+        fprintf(out, "\nto be mended first: a race, which leaves open what is read\n");
+        terminal_finding(out, race);
     }
     for (size_t i = 0; i < x->faults.count; ++i) {
         fprintf(out, "\nfault %zu of %zu: %s\n", i + 1, x->faults.count, x->faults.items[i].oracle);
@@ -62,6 +70,9 @@ static struct fy_node *stages_node(struct fy_document *d, const struct explanati
             json_add_string(d, m, "unit", s->unit);
             json_add(d, m, "compared", json_number(d, "%" PRIu64, s->compared));
             json_add(d, m, "wrong", json_number(d, "%" PRIu64, s->wrong));
+            if (s->rest != NULL) {
+                json_add_string(d, m, "rest", s->rest);
+            }
         }
         fy_node_sequence_append(list, m);
     }

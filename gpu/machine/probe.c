@@ -38,6 +38,12 @@ static struct probe_place place_of(const struct block *b) {
     return (struct probe_place){.block = {b->id[0], b->id[1], b->id[2]}, .block_number = b->number};
 }
 
+static void stop_on_request(struct block *b) {
+    const bool *stop = b->probed->probe->stop;
+    if (stop && *stop)
+        b->stopped = b->ends_grid = true;
+}
+
 void probe_at_barrier(struct block *b) {
     const size_t start = b->machine->dynamic_start;
     const struct probe_barrier at = {.place = place_of(b),
@@ -46,14 +52,27 @@ void probe_at_barrier(struct block *b) {
                                      .bytes = b->machine->shared_bytes - start,
                                      .writes = b->probed->writes + start};
     b->probed->probe->barrier(b->probed->probe->context, &at);
+    stop_on_request(b);
 }
 
-void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes) {
+void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
+                  bool in_flight) {
     const size_t room = w->block->machine->shared_bytes;
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         for (size_t i = at[lane]; i < (size_t)at[lane] + bytes && i < room; ++i)
-            w->block->probed->writes[i] = (struct probe_write){1 + w->number * LANES + lane, r->site};
+            w->block->probed->writes[i] = (struct probe_write){1 + w->number * LANES + lane, r->site, in_flight};
+    }
+}
+
+void probe_landed(struct warp *w, uint32_t mask, const uint32_t at[LANES], uint32_t bytes) {
+    const size_t room = w->block->machine->shared_bytes;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        for (size_t i = at[lane]; i < (size_t)at[lane] + bytes && i < room; ++i) {
+            struct probe_write *x = &w->block->probed->writes[i];
+            x->in_flight &= x->thread != 1 + w->number * LANES + lane;
+        }
     }
 }
 
@@ -93,4 +112,5 @@ void op_probe_sums(struct warp *w, const struct record *r, uint32_t mask) {
     const struct probe_mma at = mma_of(w, r, mask);
     w->block->probed->probe->sums(w->block->probed->probe->context, &at);
     ++w->block->probed->multiplied[w->number];
+    stop_on_request(w->block);
 }

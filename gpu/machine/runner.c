@@ -443,6 +443,7 @@ static void fill_sites(struct trace *t, const struct ptx_module *module, const s
                                                   .line = in->line,
                                                   .inlined_file = inlined ? module->files[in->inlined_file] : NULL,
                                                   .inlined_line = in->inlined_line,
+                                                  .place = in->place,
                                                   .ptx_line = in->ptx_line,
                                                   .text = in->text,
                                                   .instruction_class = census_class(in)};

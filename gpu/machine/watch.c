@@ -53,7 +53,7 @@ void watch_shared(struct warp *w, const struct record *r, uint32_t mask, const u
         valid_shared(w, r, mask, at);
     const struct access *x = &w->block->machine->program->accesses[r->c];
     if (watched & WATCHED_WRITES && (x->store || x->atomic))
-        probe_stores(w, r, mask, at, x->bytes);
+        probe_stores(w, r, mask, at, x->bytes, false);
 }
 
 void watch_sync(struct warp *w, uint32_t members) {
@@ -88,7 +88,7 @@ void watch_copies_issued(struct warp *w, const struct record *r, uint32_t mask, 
     if (w->block->valid)
         valid_copies_issued(w, mask, at, bytes);
     if (w->block->probed)
-        probe_stores(w, r, mask, at, bytes);
+        probe_stores(w, r, mask, at, bytes, true);
 }
 
 void watch_copies_waited(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES],
@@ -97,4 +97,6 @@ void watch_copies_waited(struct warp *w, const struct record *r, uint32_t mask, 
         hazard_copies(w, r, mask, at, bytes, NULL);
     if (w->block->valid)
         valid_copies_waited(w, mask, at, bytes);
+    if (w->block->probed)
+        probe_landed(w, mask, at, bytes);
 }

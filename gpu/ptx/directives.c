@@ -127,13 +127,24 @@ static bool remember_inlined(struct parser *p, struct place_in_source at, struct
     return true;
 }
 
-/* nvcc gives one step of inlining a line, the outer steps on .loc lines before: follow them outwards. */
-static struct place_in_source outermost(const struct parser *p, struct place_in_source at) {
+/* FNV-1a */
+static uint64_t hash_place(uint64_t h, const struct place_in_source *at) {
+    const uint32_t words[3] = {(uint32_t)at->file, (uint32_t)at->line, (uint32_t)at->column};
+    for (int i = 0; i < 12; i++)
+        h = (h ^ (words[i / 4] >> 8 * (i % 4) & 255)) * 0x100000001b3;
+    return h;
+}
+
+/* nvcc gives one step of inlining a line, the outer steps on .loc lines before: follow them outwards. *chain: the hash
+ * of all steps. */
+static struct place_in_source outermost(const struct parser *p, struct place_in_source at, uint64_t *chain) {
+    *chain = hash_place(*chain, &at);
     for (int steps = 0; steps < 64 && p->inlined.room && at.line; steps++) {
         const struct inlined_edge *edge = (struct inlined_edge *)p->inlined.items + slot_of(p, &at);
         if (!edge->at.line)
             break;
         at = edge->into;
+        *chain = hash_place(*chain, &at);
     }
     return at;
 }
@@ -179,8 +190,10 @@ bool parse_loc(struct parser *p) {
     bool known = at.line > 0; /* line 0: the compiler has no line for this code */
     if (known && inlined && !remember_inlined(p, at, into))
         return false;
+    uint64_t chain = hash_place(0xcbf29ce484222325, &at);
     if (known && inlined)
-        into = outermost(p, into);
+        into = outermost(p, into, &chain);
+    p->loc.place = known ? chain : 0;
     p->loc.file = known ? at.file : -1;
     p->loc.line = known ? at.line : 0;
     p->loc.inlined_file = known && inlined ? into.file : -1;

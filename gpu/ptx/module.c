@@ -53,6 +53,7 @@ static bool finish(struct parser *p) {
             if (in->file >= 0 && ((size_t)in->file >= m->file_count || !m->files[in->file])) {
                 in->file = -1;
                 in->line = 0;
+                in->place = 0;
             }
             if (in->inlined_file >= 0 && ((size_t)in->inlined_file >= m->file_count || !m->files[in->inlined_file])) {
                 in->inlined_file = -1;

@@ -118,6 +118,8 @@ struct ptx_instruction {
     int file, line;                 /* from .loc: index into files and line, or -1 and 0. For inlined code the
                                      * place of the innermost function (what the author sees in his editor) */
     int inlined_file, inlined_line; /* outermost `inlined_at` of that .loc, or -1 and 0 */
+    uint64_t place; /* hash of file, line and column of that .loc and of every call that it was inlined at: instructions
+                     * of one place in the source, unrolled ones too, have the same; 0: there is none */
 };
 
 struct ptx_function {
