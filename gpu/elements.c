@@ -36,6 +36,7 @@ static bool decode_weight(const struct block_format *f, const struct contract_op
     if (!make_table(t, o->od, o->id, f->sub_values, f->block_values, f->block_bytes, e))
         return false;
     const size_t blocks = o->od * (o->id / f->block_values), subs = f->block_values / f->sub_values;
+    t->format = f;
     memcpy(t->blocks, o->weight, blocks * f->block_bytes);
     for (size_t i = 0; i < blocks; i++) {
         struct block_integers b;
@@ -149,7 +150,13 @@ bool element_known(const struct elements *x, const struct spec_value *v, struct 
     if (v->field == VALUE_BUFFER)
         return true;
     const struct element_table *t = table_of(x, v->field);
-    const bool known = t->rows && (v->field != VALUE_ACTIVATION_SUM || t->sum);
+    const struct block_format *f = t->format;
+    const bool scales = f && (f->scale_least != 1 || f->scale_most != 1), minima = f && f->min_most > 0;
+    const bool known = t->rows && (v->field == VALUE_ACTIVATION_SUM                                ? t->sum != NULL
+                                   : v->field == VALUE_WEIGHT_SCALE                                ? scales
+                                   : v->field == VALUE_WEIGHT_MIN                                  ? minima && f->min_most > 1
+                                   : v->field == VALUE_WEIGHT_DMIN || v->field == VALUE_WEIGHT_DM ? minima
+                                                                                                   : true);
     return known || fail(e, "%s: the operand's format does not have it", value_field_names[v->field]);
 }
 

@@ -3,6 +3,7 @@
 #ifndef GPU_ELEMENTS_H
 #define GPU_ELEMENTS_H
 
+#include "../ref/format.h"
 #include "launch.h"
 #include "operands.h"
 #include "spec.h"
@@ -17,6 +18,7 @@ struct element_table { /* an operand of the contract, decoded; rows 0: there is 
     int32_t *sum;    /* of an activation whose blocks store one, else NULL; (rows, depth / block_values) */
     uint8_t *blocks; /* (rows, depth / block_values, block_bytes) */
     size_t block_values, block_bytes;
+    const struct block_format *format; /* of a weight, else NULL */
 };
 
 struct elements {

@@ -26,6 +26,44 @@ static bool is_nc(const struct evidence *e, size_t instruction) {
     return text != NULL && strstr(text, ".nc.") != NULL;
 }
 
+/* The two are of one place, from either side. */
+static bool same_pair(const struct evidence *e, const struct event *a, const struct event *b) {
+    const struct trace *t = e->trace;
+    return a->kind == b->kind && a->plane == b->plane && a->buffer == b->buffer && a->space == b->space &&
+           ((trace_same_line(t, a->instruction, b->instruction) &&
+             trace_same_line(t, a->other.instruction, b->other.instruction)) ||
+            (trace_same_line(t, a->instruction, b->other.instruction) &&
+             trace_same_line(t, a->other.instruction, b->instruction)));
+}
+
+/* Of all accesses that raced in these two places, some are of two warps. */
+static bool across_warps(const struct evidence *e, const struct event *v) {
+    bool across = v->across_warps;
+    for (size_t i = 0; i < e->trace->event_count && !across; ++i) {
+        across = e->trace->events[i].across_warps && same_pair(e, v, &e->trace->events[i]);
+    }
+    return across;
+}
+
+static size_t address_of(const char *text, const char **start) {
+    *start = text != NULL ? strchr(text, '[') : NULL;
+    return *start != NULL ? strcspn(*start, "]") : 0;
+}
+
+/* A load and a store of one address by one source line, the load first: threads that load, change and store it. */
+static bool is_update(const struct evidence *e, const struct event *v) {
+    const size_t load = v->store ? v->other.instruction : v->instruction,
+                 store = v->store ? v->instruction : v->other.instruction;
+    if (v->store == v->other.store || load >= e->trace->site_count || store >= e->trace->site_count ||
+        !trace_same_line(e->trace, load, store)) {
+        return false;
+    }
+    const struct trace_site *x = &e->trace->sites[load], *y = &e->trace->sites[store];
+    const char *from, *to;
+    const size_t n = address_of(x->text, &from), m = address_of(y->text, &to);
+    return n > 0 && n == m && memcmp(from, to, n) == 0 && x->ptx_line < y->ptx_line;
+}
+
 static const char *suspects_of(const struct evidence *e, const struct event *v) {
     const struct event_access *o = &v->other;
     if (v->kind == EVENT_ASYNC_EXIT) {
@@ -53,10 +91,13 @@ static const char *suspects_of(const struct evidence *e, const struct event *v) 
     if (is_copy(e, o->instruction)) {
         return "the wait covers a thread's own copies only: a missing __syncthreads() after cp.async.wait_group";
     }
-    if (v->warp == o->warp) {
+    if (is_update(e, v)) {
+        return "threads load, change and store one address: an atomic, or an address of its own for each thread";
+    }
+    if (!across_warps(e, v)) {
         return "a missing __syncwarp() between the two (shuffles and votes order no memory)";
     }
-    return o->store ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
+    return o->store || v->warp == o->warp ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
                     : "a missing __syncthreads() after the last load and before the next store";
 }
 

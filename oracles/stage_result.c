@@ -214,8 +214,13 @@ static void describe(struct stages *s, const struct trace *t, const struct resul
         where_writer(&out->where, s->content.launch, t, w);
         const size_t other = kinds[first] == 's' ? cell_with(s, r, first) : SIZE_MAX;
         if (kinds[first] == 'o') {
-            finding_line(out, "by", "warp %u lane %u, but warp %u lane %u has its accumulator", out->where.warp,
-                         out->where.lane, (s->owners[first].thread - 1) / 32, (s->owners[first].thread - 1) % 32);
+            const struct cell_owner *owner = &s->owners[first];
+            const uint32_t *grid = s->content.launch->grid, *by = out->where.block;
+            finding_line(out, "by",
+                         "block (%u,%u,%u) warp %u lane %u, but block (%u,%u,%u) warp %u lane %u has its accumulator",
+                         by[0], by[1], by[2], out->where.warp, out->where.lane, owner->block % grid[0],
+                         owner->block / grid[0] % grid[1], owner->block / grid[0] / grid[1], (owner->thread - 1) / 32,
+                         (owner->thread - 1) % 32);
             suspects =
                 "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
                 "% 4))";

@@ -87,7 +87,7 @@ Test(explain, three_faults_at_once_are_each_named) {
         "  first   plane sda_q at (kd 0, group 0, r 2, half 0), which must hold activation.d of token 2, k 0; block "
         "(0,0,0), stage 0\n",
         "\n  holds   activation.d of token 1, k 0",
-        "\n  by      warp 0 lane 8 stored it last\n  site    gpu/kernels/mmq_wide_ldb.cu:59  st.shared",
+        "\n  by      block (0,0,0) warp 0 lane 8 stored it last\n  site    gpu/kernels/mmq_wide_ldb.cu:59  st.shared",
         "bytes wrong: sda_q 6258, qb8 2223\n",
         "suspect a stride or tile larger than the plane was sized for: the stores reach into another plane\n",
         "\nfault 2 of 3: fragments\n"
@@ -117,7 +117,7 @@ Test(explain, what_went_wrong_is_said, .timeout = 120) {
         {"nibbles_exchanged", "coded", "must hold weight.q of row 0, k 0; block (0,0,0), stage 0\n"},
         {"nibbles_exchanged", "coded", "  holds   weight.q of row 0, k 32\n"},
         {"nibbles_exchanged", "exact", "\nfault 2 of 2: staging\n"},
-        {"store_tokens_exchanged", "adv", "by      warp 0 lane 4, but warp 0 lane 0 has its accumulator\n"},
+        {"store_tokens_exchanged", "adv", "by      block (0,0,0) warp 0 lane 4, but block (0,0,0) warp 0 lane 0 has its accumulator\n"},
         {"last_row_not_stored", "coded", "  by      nobody: the cell was never stored\n"},
         {"last_row_not_stored", "coded", "UNWRITTEN q4_K/pad40/"},
         {"sda_q_tiled_by_16", "rand", " of them were never stored\n"},
@@ -204,9 +204,9 @@ Test(explain, stages_that_never_come, .init = make_folder, .fini = remove_folder
     struct result r = run_command("explain %s/in.yaml --set nt=3 --set od=5 --set id=256", run_folder);
     cr_expect(
         r.code == 1 &&
-            stage_is(r.text, "staging", "not judged: block (0,0,0) opened 2 barriers and came to 0 of 1 stages") &&
+            stage_is(r.text, "staging", "not judged: block (0,0,0) opened 2 barriers, and `stages` of ") &&
             stage_is(r.text, "rescale",
-                     "not judged: the result is wrong, and so may be the staged scales, which were not judged"),
+                     "not judged: the result is wrong, and so may be fragments or sums, which were not judged"),
         "exit %d:\n%s", r.code, r.text);
     free(r.text);
     free(command);

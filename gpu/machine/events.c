@@ -29,12 +29,14 @@ void events_add(struct event_table *t, const struct event *v, uint64_t block, ui
         if (!same_kind(&x->event, v))
             continue;
         const uint64_t count = x->event.count + v->count;
+        const bool across = x->event.across_warps || v->across_warps;
         if (block < x->block || (block == x->block && order < x->order)) {
             x->event = *v;
             x->block = block;
             x->order = order;
         }
         x->event.count = count;
+        x->event.across_warps = across;
         return;
     }
     if (t->count == t->room) {

@@ -103,6 +103,8 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
             if (here[k].found && !found[k].found) {
                 found[k] = here[k];
                 where[k] = 4 * word + here[k].byte;
+            } else if (here[k].found) {
+                found[k].across |= here[k].across;
             }
     }
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
@@ -118,6 +120,7 @@ static void judge(struct warp *w, const struct record *r, unsigned lane, struct 
                           .other_plane = -1,
                           .offset = (int64_t)where[k],
                           .bytes = size,
+                          .across_warps = f->across,
                           .other = {.present = true,
                                     .store = f->store,
                                     .warp = f->warp,

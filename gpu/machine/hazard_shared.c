@@ -100,6 +100,7 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
                             .other_plane = -1,
                             .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
                             .bytes = e->bytes,
+                            .across_warps = f->across,
                             .other = {.present = true,
                                       .store = f->store,
                                       .block = {b->id[0], b->id[1], b->id[2]},

@@ -106,10 +106,13 @@ static bool is_seen(struct races *x, uint32_t head, const struct race_node *n, c
     return false;
 }
 
-static void note(struct race_found *f, const struct race_node *n, uint32_t lanes, unsigned common) {
+static void note(struct race_found *f, const struct race_node *n, const struct race_actor *me, uint32_t lanes,
+                 unsigned common) {
+    f->across = (f->found && f->across) || n->warp != me->warp || n->block != me->block;
     if (f->found && f->byte <= __builtin_ctz(common))
         return;
     *f = (struct race_found){.found = true,
+                             .across = f->across,
                              .byte = (uint8_t)__builtin_ctz(common),
                              .block = n->block,
                              .warp = n->warp,
@@ -130,7 +133,7 @@ static void judge_copy(const struct race_node *n, const struct race_actor *me, u
     const unsigned any = n->flags | me->flags;
     const bool benign = same_value(n, me, common, value) && !(any & RACE_STRONG);
     if (any & RACE_STORE)
-        note(&found[benign ? RACE_BENIGN : RACE_TOUCHED], n, n->lanes, common);
+        note(&found[benign ? RACE_BENIGN : RACE_TOUCHED], n, me, n->lanes, common);
 }
 
 /* The two touch a byte in common. */
@@ -151,7 +154,7 @@ static void judge_pair(struct races *x, uint32_t head, const struct race_node *n
         if (!same && may_be_settled(x, n, me))
             x->settled = true;
         else if (!same)
-            note(&found[RACE_STORES], n, lanes, common);
+            note(&found[RACE_STORES], n, me, lanes, common);
         return;
     }
     const bool benign = same && !(any & RACE_STRONG);
@@ -159,7 +162,7 @@ static void judge_pair(struct races *x, uint32_t head, const struct race_node *n
         x->settled = true;
         return;
     }
-    note(&found[benign ? RACE_BENIGN : RACE_TRUE], n, lanes, common);
+    note(&found[benign ? RACE_BENIGN : RACE_TRUE], n, me, lanes, common);
 }
 
 static void add(struct races *x, uint32_t *head, const struct race_actor *me, unsigned lane, unsigned bytes,
@@ -221,6 +224,8 @@ void race_touch(struct races *x, uint32_t *head, const struct race_actor *me, un
     for (int k = 0; k < RACE_KINDS; ++k)
         if (here[k].found && !found[k].found)
             found[k] = here[k];
+        else if (here[k].found)
+            found[k].across |= here[k].across;
     x->full |= x->steps > RACE_STEPS;
     struct race_node *first = *head ? &x->nodes[*head] : NULL;
     if (first && first->index == me->index && first->site == me->site && first->bytes == bytes &&
