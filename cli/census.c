@@ -102,7 +102,7 @@ static int census(const char *kernel, struct options *o) {
     struct spec *s = path != NULL && is_kernel(kernel, path, &e) && load_measured_tables(root, &e)
                          ? spec_load(path, root, &e)
                          : NULL;
-    struct ptx_module *m = s != NULL ? ptx_load(s->ptx, &e) : NULL;
+    struct ptx_module *m = s != NULL ? spec_module(s, &e) : NULL;
     struct outcome outcome = {0};
     int code = EXIT_INPUT;
     bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);

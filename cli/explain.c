@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: warpproof explain CASE [--plant NAME] [--json FILE] [-j N]\n"
@@ -217,7 +218,7 @@ static char *options_text(const struct options *o) {
 
 static int explain_launch(struct options *o, const char *root, struct error *e) {
     struct spec *s = spec_load(o->what, root, e);
-    struct ptx_module *m = s != NULL ? ptx_load(s->ptx, e) : NULL;
+    struct ptx_module *m = s != NULL ? spec_module(s, e) : NULL;
     const struct contract *c = s != NULL && s->contract != NULL ? contract_named(s->contract) : NULL;
     struct subject x = {0};
     int code = -1;
@@ -260,6 +261,11 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
 
 /* ---- the command ---- */
 
+static bool is_there(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0;
+}
+
 static bool is_launch_file(const char *text) {
     const size_t n = strlen(text);
     return n > 5 && strcmp(text + n - 5, ".yaml") == 0;
@@ -280,7 +286,9 @@ static int explain_any(struct options *o) {
         code = (launch ? explain_launch : explain_case)(o, root, &e);
         if (code == -1 || code == EXIT_NOTHING_RAN) {
             flush_output();
-            if (code == -1 || !launch) {
+            if (code == EXIT_NOTHING_RAN && !launch && is_there(o->what)) {
+                code = usage_error("explain", "%s: no case, and no launch file, whose name ends in .yaml", o->what);
+            } else if (code == -1 || !launch) {
                 code = usage_error("explain", "%s", e.text) == EXIT_INPUT && code == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN
                                                                                                       : EXIT_INPUT;
             }

@@ -138,7 +138,7 @@ static int run(const char *path, struct options *o) {
     }
     const double start = omp_get_wtime();
     s = !found || load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
-    m = s != NULL ? ptx_load(s->ptx, &e) : NULL;
+    m = s != NULL ? spec_module(s, &e) : NULL;
     bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);
     if (m == NULL && s != NULL && s->source != NULL && !found) {
         const struct error why = e;

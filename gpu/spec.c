@@ -1,8 +1,10 @@
 #include "spec.h"
 #include "../ref/checked.h"
 #include "spec_read.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- words, names and paths ---- */
 
@@ -276,4 +278,12 @@ bool spec_uses(const struct spec *s, const char *name) {
     for (size_t i = 0; i < s->count_count; i++)
         used |= any_uses(&s->counts[i].value, 1, name);
     return used;
+}
+
+struct ptx_module *spec_module(const struct spec *s, struct error *e) {
+    const struct yaml_node *ptx = yaml_get(s->doc->root, "ptx");
+    if (access(s->ptx, R_OK) == 0)
+        return ptx_load(s->ptx, e);
+    yaml_fail(s->doc, ptx ? ptx : yaml_get(s->doc->root, "source"), 0, e, "%s: %s", s->ptx, strerror(errno));
+    return NULL;
 }

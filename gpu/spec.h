@@ -87,6 +87,8 @@ struct spec {
  * file names are not opened. */
 struct spec *spec_load(const char *path, const char *root, struct error *e);
 void spec_free(struct spec *s); /* NULL is fine */
+/* Its PTX, parsed. A file that cannot be read is an error at the place that names it. */
+struct ptx_module *spec_module(const struct spec *s, struct error *e);
 
 /* Value of an expression for a shape. Fails with file:line:col and a caret on an unknown name, division by zero
  * or overflow of int64. Comparisons give 1 or 0. */

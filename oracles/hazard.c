@@ -45,6 +45,16 @@ static bool across_warps(const struct evidence *e, const struct event *v) {
     return across;
 }
 
+/* Some accesses of shared memory race between warps, wherever. */
+static bool any_across_warps(const struct evidence *e) {
+    bool any = false;
+    for (size_t i = 0; i < e->trace->event_count && !any; ++i) {
+        const struct event *x = &e->trace->events[i];
+        any = x->kind == EVENT_RACE && x->space == SPACE_SHARED && x->across_warps;
+    }
+    return any;
+}
+
 static size_t address_of(const char *text, const char **start) {
     *start = text != NULL ? strchr(text, '[') : NULL;
     return *start != NULL ? strcspn(*start, "]") : 0;
@@ -93,6 +103,9 @@ static const char *suspects_of(const struct evidence *e, const struct event *v) 
     }
     if (is_update(e, v)) {
         return "threads load, change and store one address: an atomic, or an address of its own for each thread";
+    }
+    if (!across_warps(e, v) && any_across_warps(e)) {
+        return "a missing __syncthreads() between the two: these are of one warp, others race between warps";
     }
     if (!across_warps(e, v)) {
         return "a missing __syncwarp() between the two (shuffles and votes order no memory)";
