@@ -65,7 +65,7 @@ static int report(const struct options *o, const struct outcome *outcome, const 
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
     }
     explain_text(stdout, outcome, x);
-    if (judged == 0) {
+    if (judged == 0 && unordered_load(&outcome->findings) == NULL) {
         printf("  no stage could be judged: docs/explain.md says what the launch file must tell\n");
     }
     if (outcome->findings.count > 0) {

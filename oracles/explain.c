@@ -231,9 +231,9 @@ const struct finding *unordered_load(const struct findings *plain) {
 }
 
 /* What is wrong in this stage may come from a load that nothing orders: it is laid to no line. */
-static void leave_open(struct stages *s, enum stage_kind kind, const struct finding *race) {
+static void leave_open(struct stages *s, enum stage_kind kind) {
     struct findings *f = &s->x->faults;
-    if (race == NULL || s->x->stages[kind].ruling != RULING_FOUND) {
+    if (s->race == NULL || s->x->stages[kind].ruling != RULING_FOUND) {
         return;
     }
     struct findings kept = {.notes = f->notes, .note_count = f->note_count}, dropped = {0};
@@ -244,7 +244,7 @@ static void leave_open(struct stages *s, enum stage_kind kind, const struct find
     free(f->items);
     *f = kept;
     findings_free(&dropped);
-    stage_skip(s, kind, must_format("the run has a race, to be mended first: %s", race->summary));
+    stage_skip(s, kind, must_format("the run has a race, to be mended first: %s", s->race->summary));
 }
 
 /* ---- the whole ---- */
@@ -265,8 +265,7 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
     return true;
 }
 
-static bool run(struct stages *s, struct bound *b, const struct finding *race, struct trace *trace, uint8_t **result,
-                struct error *e) {
+static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t **result, struct error *e) {
     const struct trial *t = s->trial;
     const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stop = &s->stop};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
@@ -295,11 +294,11 @@ static bool run(struct stages *s, struct bound *b, const struct finding *race, s
     }
     staging_report(s, trace);
     fragments_report(s, trace);
-    leave_open(s, STAGE_FRAGMENTS, race);
+    leave_open(s, STAGE_FRAGMENTS);
     sums_report(s, trace);
     result_report(s, trace, *result);
-    leave_open(s, STAGE_RESCALE, race);
-    leave_open(s, STAGE_STORE, race);
+    leave_open(s, STAGE_RESCALE);
+    leave_open(s, STAGE_STORE);
     return true;
 }
 
@@ -307,10 +306,10 @@ bool explain_stages(const struct trial *t, const struct explain_counts *n, const
                     struct explanation *x, struct error *e) {
     struct bound bound = {0};
     struct trace trace = {0};
-    struct stages s = {.trial = t, .bound = &bound, .x = x, .counts = n};
+    struct stages s = {.trial = t, .bound = &bound, .x = x, .counts = n, .race = unordered_load(plain)};
     uint8_t *result = NULL;
     *x = (struct explanation){0};
-    const bool good = run(&s, &bound, unordered_load(plain), &trace, &result, e);
+    const bool good = run(&s, &bound, &trace, &result, e);
     staging_close(&s);
     fragments_close(&s);
     sums_close(&s);

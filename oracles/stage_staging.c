@@ -32,6 +32,7 @@ struct staging {
     uint64_t block;        /* its number + 1 */
     uint64_t compared, wrong;
     uint64_t looked; /* stages */
+    char *shifted;   /* a block whose planes held another stage than they should, or NULL */
 };
 
 void staging_open(struct stages *s) {
@@ -52,6 +53,7 @@ void staging_close(struct stages *s) {
     if (g != NULL) {
         free(g->images);
         free(g->groups);
+        free(g->shifted);
     }
     free(g);
 }
@@ -217,6 +219,52 @@ static void note_wrong(struct stages *s, const struct probe_barrier *at, size_t 
     ++g->wrong;
 }
 
+/* Every byte of every plane is that of stage `stage`. */
+static bool holds_stage(struct stages *s, const struct probe_barrier *at, uint64_t stage) {
+    const struct launch *l = s->content.launch;
+    bool all = true;
+    for (size_t p = 0; p < l->plane_count && all; ++p) {
+        struct plane_image image = {0};
+        struct error ignored;
+        all = plane_image_make(&s->content, p, at->place.block, stage, &image, &ignored);
+        for (size_t i = 0; image.want != NULL && i < image.bytes && all; ++i) {
+            all = image.byte[i].cell == 0 || image.want[i] == at->arena[l->planes[p].offset + i];
+        }
+        plane_image_free(&image);
+    }
+    return all;
+}
+
+/* A barrier that is missing ahead of this one makes a race, and here another stage: no store is wrong then. */
+static bool is_shifted(struct stages *s, const struct probe_barrier *at) {
+    enum { APART = 4 };
+    struct staging *g = s->staging;
+    const uint64_t from = g->next > APART ? g->next - APART : 0;
+    for (uint64_t k = from; s->race != NULL && k < g->stages && k <= g->next + APART; ++k) {
+        if (k != g->next && holds_stage(s, at, k)) {
+            if (g->shifted == NULL) {
+                g->shifted = must_format("%s holds stage %" PRIu64 " at the barrier where `stages` of %s has stage "
+                                         "%" PRIu64 " full, and the run has a race, to be mended first",
+                                         block_text(at->place.block), k, s->content.spec->path, g->next);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_right(const struct stages *s, const struct probe_barrier *at) {
+    const struct launch *l = s->content.launch;
+    bool right = true;
+    for (size_t p = 0; p < l->plane_count && right; ++p) {
+        const struct plane_image *image = &s->staging->images[p];
+        for (size_t i = 0; image->want != NULL && i < image->bytes && right; ++i) {
+            right = image->byte[i].cell == 0 || image->want[i] == at->arena[l->planes[p].offset + i];
+        }
+    }
+    return right;
+}
+
 static void compare(struct stages *s, const struct probe_barrier *at) {
     struct staging *g = s->staging;
     const struct launch *l = s->content.launch;
@@ -226,7 +274,8 @@ static void compare(struct stages *s, const struct probe_barrier *at) {
             return;
         }
     }
-    for (size_t p = 0; p < l->plane_count; ++p) {
+    const bool open = s->race != NULL && !is_right(s, at) && is_shifted(s, at);
+    for (size_t p = 0; p < l->plane_count && !open; ++p) {
         const uint8_t *arena = at->arena + l->planes[p].offset;
         const struct plane_image *image = &g->images[p];
         for (size_t i = 0; image->want != NULL && i < image->bytes; ++i) {
@@ -296,6 +345,20 @@ static bool belongs(const struct trace *t, const struct group *f, const struct g
     return left_plane(t, f, &own) && (same_place(t, f, x) || (x->instruction == NOBODY && x->plane == own));
 }
 
+/* Where the function of this line was called, if where_text does not say so and other faults have the same line. */
+static char *call_text(const struct staging *g, const struct trace *t, const struct group *f) {
+    const struct trace_site *site = &t->sites[f->instruction];
+    bool others = false;
+    for (size_t i = 0; i < g->group_count; ++i) {
+        const struct group *x = &g->groups[i];
+        others |= x->instruction != NOBODY && trace_same_line(t, f->instruction, x->instruction) &&
+                  !trace_same_place(t, f->instruction, x->instruction);
+    }
+    return others && site->inlined_file != NULL && strcmp(site->inlined_file, site->file) == 0
+               ? must_format(" (inlined at %s:%d)", site->inlined_file, site->inlined_line)
+               : must_strdup("");
+}
+
 static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     struct staging *g = s->staging;
     struct group *f = &g->groups[lead];
@@ -351,7 +414,9 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
         finding_line(out, "by", "%s warp %u lane %u %s", block_text(f->block), out->where.warp, out->where.lane,
                      f->in_flight ? "copies to it, and the copy is still in flight at this barrier"
                                   : "stored it last");
-        finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+        char *call = call_text(g, t, f);
+        finding_line(out, "site", "%s%s  %s", where_text(&out->where), call, out->where.instruction);
+        free(call);
         out->suspects =
             must_strdup(f->in_flight       ? "the count of cp.async.wait_group is too high, the wait comes after the barrier, or the buffer is refilled a stage too early"
                         : left             ? "a stride or tile larger than the plane was sized for: the stores "
@@ -375,9 +440,10 @@ void staging_report(struct stages *s, const struct trace *t) {
     }
     bool all;
     char *unfit = unfit_text(s, &all);
-    if (g->compared == 0) {
+    if (g->compared == 0 || g->shifted != NULL) {
         stage_skip(s, STAGE_STAGING,
                    !trace_complete(t) ? must_strdup("the launch did not run to its end")
+                   : g->shifted       ? must_strdup(g->shifted)
                    : unfit != NULL    ? must_strdup(unfit)
                    : g->looked > 0    ? must_strdup("every cell of the planes may hold anything, as `when` and `outside` say")
                                       : must_strdup("no block came to the barrier of a stage"));

@@ -24,7 +24,8 @@ struct stages {
     const struct explain_counts *counts;
     uint64_t fit_block; /* 1 + the block that `fits` is of */
     bool fits;
-    bool stop; /* something failed: the rest of the launch is not wanted */
+    const struct finding *race; /* unordered_load of the plain run, or NULL */
+    bool stop;                  /* something failed: the rest of the launch is not wanted */
     struct staging *staging;
     struct fragments *fragments;
     struct sums *sums;

@@ -14,7 +14,7 @@ extern "C" __global__ void two_puts(const int *a, const int *b, int *y) {
 }
 
 // The launch file's stage s is full at the barrier ahead of which 2 s have opened.
-template <bool SECOND, bool LEAVES> __device__ void steps_body(const int *x, int *y, int steps, int *arena) {
+template <bool SECOND, bool LEAVES, int AFTER> __device__ void steps_body(const int *x, int *y, int steps, int *arena) {
     const int t = threadIdx.x;
     if (LEAVES && blockIdx.x == 1) {
         return;
@@ -30,16 +30,24 @@ template <bool SECOND, bool LEAVES> __device__ void steps_body(const int *x, int
             __syncthreads();
         }
     }
+    for (int i = 0; i < AFTER; ++i) {
+        __syncthreads();
+    }
 }
 
 extern "C" __global__ void one_barrier(const int *x, int *y, int steps) {
     extern __shared__ int arena[];
-    steps_body<false, false>(x, y, steps, arena);
+    steps_body<false, false, 0>(x, y, steps, arena);
+}
+
+extern "C" __global__ void barriers_after(const int *x, int *y, int steps) {
+    extern __shared__ int arena[];
+    steps_body<false, false, 2>(x, y, steps, arena);
 }
 
 extern "C" __global__ void leaves(const int *x, int *y, int steps) {
     extern __shared__ int arena[];
-    steps_body<true, true>(x, y, steps, arena);
+    steps_body<true, true, 0>(x, y, steps, arena);
 }
 
 extern "C" __global__ void late_wait(const int *x, int *y) {
