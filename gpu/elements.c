@@ -152,11 +152,11 @@ bool element_known(const struct elements *x, const struct spec_value *v, struct 
     const struct element_table *t = table_of(x, v->field);
     const struct block_format *f = t->format;
     const bool scales = f && (f->scale_least != 1 || f->scale_most != 1), minima = f && f->min_most > 0;
-    const bool known = t->rows && (v->field == VALUE_ACTIVATION_SUM                                ? t->sum != NULL
-                                   : v->field == VALUE_WEIGHT_SCALE                                ? scales
-                                   : v->field == VALUE_WEIGHT_MIN                                  ? minima && f->min_most > 1
+    const bool known = t->rows && (v->field == VALUE_ACTIVATION_SUM ? t->sum != NULL
+                                   : v->field == VALUE_WEIGHT_SCALE ? scales
+                                   : v->field == VALUE_WEIGHT_MIN   ? minima && f->min_most > 1
                                    : v->field == VALUE_WEIGHT_DMIN || v->field == VALUE_WEIGHT_DM ? minima
-                                                                                                   : true);
+                                                                                                  : true);
     return known || fail(e, "%s: the operand's format does not have it", value_field_names[v->field]);
 }
 

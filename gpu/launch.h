@@ -155,7 +155,7 @@ struct event {
     enum event_space window; /* SPACE_GLOBAL outside of all buffers and variables: the space whose generic address it
                               * is, or SPACE_NONE */
     bool anonymous;          /* a real GPU: nobody knows by which thread and instruction */
-    bool across_warps; /* with `other`: of all accesses that are counted here, some are of two warps */
+    bool across_warps;       /* with `other`: of all accesses that are counted here, some are of two warps */
     struct event_access other;
     uint64_t count; /* lane accesses of this kind at this site, all blocks together */
 };

@@ -49,7 +49,7 @@ struct probe {
     void (*barrier)(void *context, const struct probe_barrier *at); /* none of them is NULL */
     void (*operands)(void *context, const struct probe_mma *at);    /* before the multiplication */
     void (*sums)(void *context, const struct probe_mma *at);        /* after it */
-    const bool *stop; /* once it is true, the launch ends; or NULL */
+    const bool *stop;                                               /* once it is true, the launch ends; or NULL */
 };
 
 #endif

@@ -110,8 +110,9 @@ static bool check_size(const struct content *c, uint64_t blocks, struct error *e
         return false;
     }
     return (double)bytes * (double)stages * (double)blocks <= (double)MOST_LOOKED ||
-           fail(e, "%s: more than %" PRIu64 " bytes of planes to compare (%" PRIu64 " in each of %" PRIu64
-                   " stages of %" PRIu64 " blocks): a smaller shape shows the same",
+           fail(e,
+                "%s: more than %" PRIu64 " bytes of planes to compare (%" PRIu64 " in each of %" PRIu64
+                " stages of %" PRIu64 " blocks): a smaller shape shows the same",
                 c->spec->path, MOST_LOOKED, bytes, stages, blocks);
 }
 
@@ -128,11 +129,8 @@ static void prepare(struct bound *b, const struct trial *t, const struct probe *
 static bool count(const struct trial *t, struct bound *b, struct content *content, struct explain_counts *n,
                   struct error *e) {
     struct counting c = {.n = n, .limited = t->spec->mma.given};
-    const struct probe probe = {.context = &c,
-                                .stop = &c.stop,
-                                .barrier = count_barrier,
-                                .operands = count_mma,
-                                .sums = count_nothing};
+    const struct probe probe = {
+        .context = &c, .stop = &c.stop, .barrier = count_barrier, .operands = count_mma, .sums = count_nothing};
     struct trace trace = {0};
     struct error ignored;
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, &ignored) || !bound_check(b, &ignored)) {
@@ -149,7 +147,8 @@ static bool count(const struct trial *t, struct bound *b, struct content *conten
     prepare(b, t, &probe, 0);
     n->ran = runner_machine.run(&b->launch, &trace, &ignored);
     trace_free(&trace);
-    return !c.stop || fail(e, "%s: more than %d mma to compare: a smaller shape shows the same", t->spec->path, MOST_MMA);
+    return !c.stop ||
+           fail(e, "%s: more than %d mma to compare: a smaller shape shows the same", t->spec->path, MOST_MMA);
 }
 
 bool explain_count(const struct trial *t, struct explain_counts *n, struct error *e) {
@@ -176,7 +175,8 @@ void explain_counts_free(struct explain_counts *n) {
 static void barriers_needed(struct stages *s, const uint32_t block[3], uint64_t *needed, uint64_t *stages) {
     uint64_t full_at;
     *needed = 0;
-    if (s->counts->ran && content_given(s->content.spec) && !s->e.text[0] && content_stages(&s->content, stages, &s->e) &&
+    if (s->counts->ran && content_given(s->content.spec) && !s->e.text[0] &&
+        content_stages(&s->content, stages, &s->e) &&
         content_full_at(&s->content, block, *stages - 1, &full_at, &s->e)) {
         *needed = full_at + 1;
     }
@@ -267,7 +267,8 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
 
 static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t **result, struct error *e) {
     const struct trial *t = s->trial;
-    const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stop = &s->stop};
+    const struct probe probe = {
+        .context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stop = &s->stop};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
         !content_open(b, t->operands, &s->content, e)) {
         return false;

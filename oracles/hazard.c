@@ -36,11 +36,15 @@ static bool same_pair(const struct evidence *e, const struct event *a, const str
              trace_same_line(t, a->other.instruction, b->instruction)));
 }
 
+static bool crosses(const struct event *v) {
+    return v->across_warps || (v->other.present && v->warp != v->other.warp);
+}
+
 /* Of all accesses that raced in these two places, some are of two warps. */
 static bool across_warps(const struct evidence *e, const struct event *v) {
-    bool across = v->across_warps;
+    bool across = crosses(v);
     for (size_t i = 0; i < e->trace->event_count && !across; ++i) {
-        across = e->trace->events[i].across_warps && same_pair(e, v, &e->trace->events[i]);
+        across = crosses(&e->trace->events[i]) && same_pair(e, v, &e->trace->events[i]);
     }
     return across;
 }
@@ -50,7 +54,7 @@ static bool any_across_warps(const struct evidence *e) {
     bool any = false;
     for (size_t i = 0; i < e->trace->event_count && !any; ++i) {
         const struct event *x = &e->trace->events[i];
-        any = x->kind == EVENT_RACE && x->space == SPACE_SHARED && x->across_warps;
+        any = x->kind == EVENT_RACE && x->space == SPACE_SHARED && crosses(x);
     }
     return any;
 }
@@ -110,8 +114,9 @@ static const char *suspects_of(const struct evidence *e, const struct event *v) 
     if (!across_warps(e, v)) {
         return "a missing __syncwarp() between the two (shuffles and votes order no memory)";
     }
-    return o->store || v->warp == o->warp ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
-                    : "a missing __syncthreads() after the last load and before the next store";
+    return o->store || v->warp == o->warp
+               ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
+               : "a missing __syncthreads() after the last load and before the next store";
 }
 
 /* An earlier event is of the same two instructions, seen from the other side. */

@@ -186,9 +186,13 @@ char *probe_matrix(const struct evidence *e, size_t buffer, const uint8_t *wrong
     const struct block_format *w = e->contract->weight != NULL ? format_named(e->contract->weight) : NULL;
     const struct activation_format *x = activation_named(e->contract->activation);
     const struct contract_operands *o = e->operands;
-    if (w == NULL || x == NULL || e->launch->buffers[buffer].cell_bytes != 4 || o->od > PROBE_VALUES / o->id ||
-        o->nt > PROBE_VALUES / o->id || o->split.kind == SPLIT_STREAM_K /* its cuts hang on the place of a cell */) {
+    if (w == NULL || x == NULL || e->launch->buffers[buffer].cell_bytes != 4 ||
+        o->split.kind == SPLIT_STREAM_K /* its cuts hang on the place of a cell */) {
         return NULL;
+    }
+    if (o->od > PROBE_VALUES / o->id || o->nt > PROBE_VALUES / o->id) {
+        return must_format("an operand has more than %d values: which of them were consumed shows on a smaller shape",
+                           PROBE_VALUES);
     }
     uint8_t *lines = rows_of(x, o);
     char *text = NULL;

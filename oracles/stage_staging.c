@@ -212,7 +212,8 @@ static void note_wrong(struct stages *s, const struct probe_barrier *at, size_t 
     }
     if (i == g->group_count) {
         g->groups = must_realloc(g->groups, g->group_count + 1, sizeof *g->groups);
-        g->groups[g->group_count++] = (struct group){.instruction = instruction, .plane = plane, .in_flight = w->in_flight};
+        g->groups[g->group_count++] =
+            (struct group){.instruction = instruction, .plane = plane, .in_flight = w->in_flight};
         describe_first(s, &g->groups[i], at, byte);
     }
     ++g->groups[i].bytes;
@@ -412,13 +413,13 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
             finding_line(out, "holds", "%s", f->holds);
         }
         finding_line(out, "by", "%s warp %u lane %u %s", block_text(f->block), out->where.warp, out->where.lane,
-                     f->in_flight ? "copies to it, and the copy is still in flight at this barrier"
-                                  : "stored it last");
+                     f->in_flight ? "copies to it, and the copy is still in flight at this barrier" : "stored it last");
         char *call = call_text(g, t, f);
         finding_line(out, "site", "%s%s  %s", where_text(&out->where), call, out->where.instruction);
         free(call);
         out->suspects =
-            must_strdup(f->in_flight       ? "the count of cp.async.wait_group is too high, the wait comes after the barrier, or the buffer is refilled a stage too early"
+            must_strdup(f->in_flight       ? "the count of cp.async.wait_group is too high, the wait comes after the "
+                                             "barrier, or the buffer is refilled a stage too early"
                         : left             ? "a stride or tile larger than the plane was sized for: the stores "
                                              "reach into another plane"
                         : f->holds != NULL ? "index, word or half exchanged in the staging store or its load"
@@ -445,8 +446,9 @@ void staging_report(struct stages *s, const struct trace *t) {
                    !trace_complete(t) ? must_strdup("the launch did not run to its end")
                    : g->shifted       ? must_strdup(g->shifted)
                    : unfit != NULL    ? must_strdup(unfit)
-                   : g->looked > 0    ? must_strdup("every cell of the planes may hold anything, as `when` and `outside` say")
-                                      : must_strdup("no block came to the barrier of a stage"));
+                   : g->looked > 0
+                       ? must_strdup("every cell of the planes may hold anything, as `when` and `outside` say")
+                       : must_strdup("no block came to the barrier of a stage"));
         free(unfit);
         return;
     }

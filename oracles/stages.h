@@ -54,8 +54,8 @@ void sums_close(struct stages *s);
 /* stage_result.c: rescale and store. result: what the contract says, or NULL. */
 void result_report(struct stages *s, const struct trace *t, const uint8_t *result);
 
-/* explain.c: this block comes to all the barriers at which `stages` wants its planes full. If not, what a plane holds at
- * a barrier is not known, and nothing of the block is compared. */
+/* explain.c: this block comes to all the barriers at which `stages` wants its planes full. If not, what a plane holds
+ * at a barrier is not known, and nothing of the block is compared. */
 bool block_fits(struct stages *s, const struct probe_place *at);
 /* "2 of 4 blocks: block (1,0,0) opened 0 of the 3 barriers that ...", owned by the caller; NULL: all fit. *all: none
  * does. */

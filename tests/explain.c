@@ -117,7 +117,8 @@ Test(explain, what_went_wrong_is_said, .timeout = 120) {
         {"nibbles_exchanged", "coded", "must hold weight.q of row 0, k 0; block (0,0,0), stage 0\n"},
         {"nibbles_exchanged", "coded", "  holds   weight.q of row 0, k 32\n"},
         {"nibbles_exchanged", "exact", "\nfault 2 of 2: staging\n"},
-        {"store_tokens_exchanged", "adv", "by      block (0,0,0) warp 0 lane 4, but block (0,0,0) warp 0 lane 0 has its accumulator\n"},
+        {"store_tokens_exchanged", "adv",
+         "by      block (0,0,0) warp 0 lane 4, but block (0,0,0) warp 0 lane 0 has its accumulator\n"},
         {"last_row_not_stored", "coded", "  by      nobody: the cell was never stored\n"},
         {"last_row_not_stored", "coded", "UNWRITTEN q4_K/pad40/"},
         {"sda_q_tiled_by_16", "rand", " of them were never stored\n"},
@@ -172,6 +173,100 @@ Test(explain, kernels_with_plain_buffers) {
     free(r.text);
 }
 
+/* Each row: a launch file and what its answer says, and what it must not say. */
+Test(explain, faults_are_told_apart) {
+    static const struct {
+        const char *file;
+        int code;
+        const char *says, *never;
+    } rows[] = {
+        {"two_puts", 1, "staging    WRONG  510 of 512 bytes, 2 faults\n", "another plane"},
+        {"two_puts", 1, "site    tests/foreign/staged.cu:5 (inlined at tests/foreign/staged.cu:10)  st.shared", NULL},
+        {"two_puts", 1, "site    tests/foreign/staged.cu:5 (inlined at tests/foreign/staged.cu:11)  st.shared", NULL},
+        {"two_puts", 1, "holds   b[3]\n  by      block (0,0,0) warp 0 lane 0 stored it last\n", NULL},
+        {"late_wait", 1, "by      block (0,0,0) warp 0 lane 0 copies to it, and the copy is still in flight at this",
+         "stored it last"},
+        {"late_wait", 1, "suspect the count of cp.async.wait_group is too high, the wait comes after the barrier",
+         NULL},
+        {"one_barrier", 1,
+         "staging    not judged: block (0,0,0) opened 3 barriers, and `stages` of tests/foreign/one_barrier.yaml has "
+         "it come to 5 for 3 stages\n",
+         "fault 1"},
+        {"one_barrier", 1,
+         "\nto be mended first: a race, which leaves open what is read\n  hazard  4-byte load at byte 124 of plane p "
+         "races",
+         "what the launch file must tell"},
+        {"barriers_after", 1,
+         "staging    not judged: block (0,0,0) holds stage 2 at the barrier where `stages` of "
+         "tests/foreign/barriers_after.yaml has stage 1 full, and the run has a race",
+         "fault 1"},
+        {"leaves", 1,
+         "staging    ok     768 bytes; 1 of 2 blocks not judged: block (1,0,0) opened 0 barriers, and `stages` of",
+         NULL},
+        {"read_early", 1, "fragments  not judged: the run has a race, to be mended first: ", "fault 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        struct result r = run_command("explain tests/foreign/%s.yaml", rows[i].file);
+        cr_expect(r.code == rows[i].code && strstr(r.text, rows[i].says), "%s: exit %d, no \"%s\" in:\n%s",
+                  rows[i].file, r.code, rows[i].says, r.text);
+        cr_expect(rows[i].never == NULL || strstr(r.text, rows[i].never) == NULL, "\"%s\" in:\n%s", rows[i].never,
+                  r.text);
+        free(r.text);
+    }
+    expect_result(run_command("explain tests/foreign/leaves.yaml --json /dev/stdout"), 1,
+                  "\"wrong\": 0, \"rest\": \"1 of 2 blocks not judged: block (1,0,0) opened 0 barriers");
+}
+
+/* The project's kernel without the first of its two barriers a stage: its planes are read while they are filled. */
+Test(explain, a_missing_barrier_is_no_fault_of_the_stores, .init = make_folder, .fini = remove_folder) {
+    char *command = must_format("awk '/[.]entry mmq_wide_ldb_kd8/ {inside = 1} /bar.sync/ && inside {inside = 0; next} "
+                                "{print}' fixtures/ptx/mmq_wide_ldb.ptx > "
+                                "%s/in.ptx && sed 's,^source: .*,ptx: in.ptx,' gpu/kernels/mmq_wide_ldb_kd8.yaml > "
+                                "%s/in.yaml",
+                                run_folder, run_folder);
+    cr_assert(system(command) == 0);
+    struct result r = run_command("explain %s/in.yaml --set nt=70 --set od=90 --set id=512", run_folder);
+    cr_expect(r.code == 1 && strstr(r.text, "  staging    not judged: block (0,0,0) opened 2 barriers, and ") &&
+                  strstr(r.text, "\nto be mended first: a race") && !strstr(r.text, "\nfault "),
+              "exit %d:\n%s", r.code, r.text);
+    free(r.text);
+    free(command);
+}
+
+Test(explain, cells_that_may_hold_anything, .init = make_folder, .fini = remove_folder) {
+    char *command = must_format("sed -e 's,when: .*,when: 0,' -e \"s,^ptx: ,ptx: $PWD/tests/foreign/,\" "
+                                "tests/foreign/tile.yaml > %s/in.yaml",
+                                run_folder);
+    cr_assert(system(command) == 0);
+    expect_result(run_command("explain %s/in.yaml", run_folder), 3,
+                  "staging    not judged: every cell of the planes may hold anything, as `when` and `outside` say\n");
+    free(command);
+}
+
+Test(explain, fields_that_a_format_does_not_have, .init = make_folder, .fini = remove_folder) {
+    static const char *const fields[] = {"scale", "min", "dmin", "dm"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
+        char *command = must_format(
+            "printf 'kernel: f\\nptx: %s/in.ptx\\ncontract: q4_0_pad40\\nshape: {nt: 1, od: 1, id: 64}\\n"
+            "launch: {grid: [1], block: [32], shared: 64}\\nargs:\\n  - {in: weight, format: q4_0}\\n"
+            "  - {in: activation, format: pad40}\\n  - {out: result, type: f32}\\nplanes:\\n"
+            "  - {name: p, bytes: 64, dims: {t: 1}, strides: [4], content: {value: weight.%s, row: 0, k: 0}}\\n' > "
+            "%s/in.yaml; printf '.version 7.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u64 "
+            "a, .param .u64 b, .param .u64 c)\\n{ ret; }\\n' > %s/in.ptx",
+            run_folder, fields[i], run_folder, run_folder);
+        cr_assert(system(command) == 0);
+        char *says =
+            must_format("in.yaml:11:%zu: weight.%s: the operand's format does not have it\n",
+                        strlen("  - {name: p, bytes: 64, dims: {t: 1}, strides: [4], content: {value: weight., "
+                               "row: ") +
+                            strlen(fields[i]) + 1,
+                        fields[i]);
+        expect_result(run_command("explain %s/in.yaml", run_folder), 2, says);
+        free(says);
+        free(command);
+    }
+}
+
 Test(explain, buffers_that_take_turns) {
     struct result r = run_command("explain tests/foreign/ring.yaml");
     cr_expect(r.code == 0 && stage_is(r.text, "staging", "ok     640 bytes\n"), "exit %d:\n%s", r.code, r.text);
@@ -202,12 +297,11 @@ Test(explain, stages_that_never_come, .init = make_folder, .fini = remove_folder
                                 run_folder);
     cr_assert(system(command) == 0);
     struct result r = run_command("explain %s/in.yaml --set nt=3 --set od=5 --set id=256", run_folder);
-    cr_expect(
-        r.code == 1 &&
-            stage_is(r.text, "staging", "not judged: block (0,0,0) opened 2 barriers, and `stages` of ") &&
-            stage_is(r.text, "rescale",
-                     "not judged: the result is wrong, and so may be fragments or sums, which were not judged"),
-        "exit %d:\n%s", r.code, r.text);
+    cr_expect(r.code == 1 &&
+                  stage_is(r.text, "staging", "not judged: block (0,0,0) opened 2 barriers, and `stages` of ") &&
+                  stage_is(r.text, "rescale",
+                           "not judged: the result is wrong, and so may be fragments or sums, which were not judged"),
+              "exit %d:\n%s", r.code, r.text);
     free(r.text);
     free(command);
 }
@@ -243,6 +337,10 @@ Test(explain, bad_arguments) {
     expect_result(run_command("explain a b"), 2, "want one case or launch file");
     expect_result(run_command("explain nosuch"), 3, "no case matches 'nosuch'");
     expect_result(run_command("explain mmq_wide_ldb_kd4"), 2, "cases, and one is explained: such as q4_K/pad40/");
+    expect_result(run_command("explain tests"), 2, "tests: no case, and no launch file, whose name ends in .yaml");
+    expect_result(run_command("explain /dev/null"), 2, "/dev/null: no case, and no launch file");
+    expect_result(run_command("explain gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=8192 --set od=8192 --set id=5888"), 2,
+                  "more than 8589934592 bytes of planes to compare (98304 in each of 23 stages of 4096 blocks)");
     expect_result(run_command("explain tests/foreign/nosuch.yaml"), 2, "tests/foreign/nosuch.yaml");
     expect_result(run_command("explain --plant nosuch " CASE8, "coded"), 2, "nosuch");
     expect_result(run_command("explain --plant uninit_shared " CASE8, "coded"), 2, "uninit_shared");

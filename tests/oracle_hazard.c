@@ -1,5 +1,6 @@
 /* The hazard judge: silent on clean evidence; each kind of event named with both sides, and benign stores a note. */
 #include "../oracles/oracle.h"
+#include "command_run.h"
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -154,5 +155,33 @@ Test(oracle_hazard, tells_one_fault_once_and_notes_what_is_benign) {
               f.note_count);
     findings_free(&f);
     cr_assert(judge(NULL, 0, WATCH_HAZARDS | WATCH_ASYNC, open, &f) == RULING_NOT_JUDGED, "judged without a watch");
+    findings_free(&f);
+}
+
+/* The suspect is one of all pairs that raced, not of the first. */
+Test(oracle_hazard, suspects_all_pairs) {
+    static const struct {
+        const char *file, *says, *never;
+    } rows[] = {
+        {"tree", "suspect a missing __syncthreads() between the two", "__syncwarp"},
+        {"counted", "suspect threads load, change and store one address: an atomic", "__syncwarp"},
+        {"stored_twice", "  twice   1 cell of y stored by different threads", "not in order"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        struct result r = run_command("run tests/foreign/%s.yaml", rows[i].file);
+        cr_expect(r.code == 1 && strstr(r.text, rows[i].says) && !strstr(r.text, rows[i].never), "%s: exit %d:\n%s",
+                  rows[i].file, r.code, r.text);
+        free(r.text);
+    }
+    /* lanes of one warp alone */
+    struct findings f;
+    struct event pair = cases[0].event;
+    pair.warp = pair.other.warp;
+    cr_assert(judge(&pair, 1, 0, NULL, &f) == RULING_FOUND && strstr(f.items[0].suspects, "__syncwarp()"), "%s",
+              f.items[0].suspects);
+    findings_free(&f);
+    pair.across_warps = true;
+    cr_assert(judge(&pair, 1, 0, NULL, &f) == RULING_FOUND && strstr(f.items[0].suspects, "__syncthreads()"), "%s",
+              f.items[0].suspects);
     findings_free(&f);
 }

@@ -16,8 +16,9 @@ bool probe_open(struct block *b, struct error *e);
 void probe_close(struct block *b);
 void probe_start(struct block *b);
 void probe_at_barrier(struct block *b);
-/* Access r->c of these lanes, `bytes` each, stores at shared addresses at[lane]; in_flight: it is a copy that is issued.
- * probe_landed: these copies have been waited for. Of copies of one thread to one place the first wait counts. */
+/* Access r->c of these lanes, `bytes` each, stores at shared addresses at[lane]; in_flight: it is a copy that is
+ * issued. probe_landed: these copies have been waited for. Of copies of one thread to one place the first wait counts.
+ */
 void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
                   bool in_flight);
 void probe_landed(struct warp *w, uint32_t mask, const uint32_t at[LANES], uint32_t bytes);

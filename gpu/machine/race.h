@@ -79,7 +79,7 @@ enum race_kind {
 };
 struct race_found {
     bool found;
-    bool across; /* of all that were found, some are of another warp or block */
+    bool across;  /* of all that were found, some are of another warp or block */
     uint8_t byte; /* of the word */
     uint32_t block, warp, lane, site;
     bool store;
