@@ -132,7 +132,7 @@ static bool count(const struct trial *t, struct bound *b, struct content *conten
     const struct probe probe = {
         .context = &c, .stop = &c.stop, .barrier = count_barrier, .operands = count_mma, .sums = count_nothing};
     struct trace trace = {0};
-    struct error ignored;
+    struct error ignored = {0};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, &ignored) || !bound_check(b, &ignored)) {
         return true;
     }

@@ -226,7 +226,7 @@ static bool holds_stage(struct stages *s, const struct probe_barrier *at, uint64
     bool all = true;
     for (size_t p = 0; p < l->plane_count && all; ++p) {
         struct plane_image image = {0};
-        struct error ignored;
+        struct error ignored = {0};
         all = plane_image_make(&s->content, p, at->place.block, stage, &image, &ignored);
         for (size_t i = 0; image.want != NULL && i < image.bytes && all; ++i) {
             all = image.byte[i].cell == 0 || image.want[i] == at->arena[l->planes[p].offset + i];
