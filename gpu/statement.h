@@ -12,6 +12,7 @@ struct statement {
     uint64_t domain; /* how many cases were enumerated until the end, or until the counterexample */
     bool proved;
     char *counterexample; /* the first, in words; NULL when proved; owned */
+    char *note;           /* what one should know of a proof that holds, or NULL; owned */
 };
 
 struct statement_list {
@@ -29,5 +30,8 @@ size_t statements_refuted(const struct statement_list *l);
 /* A pattern selects a name that it is part of; with one of * ? [ it must match the whole name, and '*' matches '/'
  * too. No pattern selects all. */
 bool statement_selected(const char *name, const char *const *patterns, size_t count);
+/* The first of the patterns that selects none of l->items[first ..]; NULL: there is none such. */
+const char *statement_unmatched(const struct statement_list *l, size_t first, const char *const *patterns,
+                                size_t count);
 
 #endif
