@@ -98,11 +98,15 @@ struct layout_slot {            /* one address: of one lane, for one access */
     int64_t want;               /* address that would be right; meaningless when !wanted */
     bool wanted;                /* there is one: the bytes that the operand wants lie together */
     int64_t row, byte;          /* of the matrix: what belongs at its first byte */
+    int64_t tile_byte;          /* of a row: where the operand begins */
     int64_t got_row, got_byte;  /* of the matrix: what lies at `got`; -1: nothing */
 };
 
-/* The mistake that explains every slot whose got is not its want, in words; NULL: none is known. Owned by the caller.
- * slots: `accesses` groups of `group` slots, one warp's at a time, ascending by (index, lane). */
+/* The mistake that explains every slot whose got is not its want, in words that are true of each of them; NULL: none is
+ * known. Owned by the caller. slots: `accesses` groups of `group` slots, one warp's at a time, ascending by (index,
+ * lane). */
 char *layout_mistake(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group);
+/* The same of the swizzle alone. */
+char *layout_swizzle_mistake(const struct layout *l, const struct layout_slot *slots, size_t count);
 
 #endif

@@ -139,7 +139,7 @@ Test(prove_command, files_apart) {
     free(to);
     free(link);
     expect_result(run_command("prove fragments --layout %s/l.svg --svg %s/l.svg", d, d), 2, "l.svg is the input");
-    expect_result(run_command("prove fragments --layout %s/link.svg --svg %s/l.svg", d, d), 2, "link.svg is the input");
+    expect_result(run_command("prove fragments --layout %s/link.svg --svg %s/l.svg", d, d), 2, "l.svg is the input");
     expect_result(run_command("prove fragments --layout %s/l.svg --svg %s/./l.svg", d, d), 2, "l.svg is the input");
     expect_result(run_command("prove fragments movmatrix ldmatrix.x1/bijection --json %s/o.svg --svg %s/o.svg", d, d),
                   2, "--json and --svg name one file");

@@ -99,7 +99,7 @@ Test(prove_layouts, plants) {
         {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
                        "row for bytes 16..31"},
         {"wrong_half_of_k", "lane 0, register 0, byte 0 holds n 0 k 16; mma wants n 0 k 0: wrong half: bytes 16..31 of "
-                            "a row for bytes 0..15"},
+                            "a tile's row for bytes 0..15"},
         {"wrong_slot_stride", "lane 0, register 0, byte 0 holds padding, byte 32 of the plane; mma wants n 0 k 32: "
                               "wrong slot stride: the addresses step 32 bytes a slot, the slots lie 48 apart"},
         {"wrong_stride", "lane 0, register 1, byte 0 holds row 5 k 16; mma wants row 8 k 0: wrong stride: the "
@@ -267,7 +267,7 @@ Test(prove_layout_text, mistakes) {
         {3, "memory: {at: byte * 16 + row}",
          "no address is right: the 16 bytes that one address stands for do not lie together"},
         {3, "memory: {at: row * 32 + byte / 2}",
-         "both lie at byte 0 of the plane: two bytes of the matrix at one address"},
+         "row 0 byte 0 and row 0 byte 1 of the matrix both lie at byte 0 of the plane"},
         {3, "memory: {at: row * 48 + byte - 1}",
          "row 0 byte 0 of the matrix lies at byte -1 of a plane of 768 bytes: out of the plane"},
         {3, "memory: {stride: 40}", "wrong stride: the addresses step 48 bytes a row, the rows lie 40 apart"},
