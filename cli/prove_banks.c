@@ -139,22 +139,36 @@ static int advise(const struct options *o) {
     return code;
 }
 
+static bool prove_fragments_of(const struct layout *l, struct statement_list *list, struct error *e) {
+    struct statement s = {0};
+    const bool good = layout_prove(l, &s, e);
+    statement_add(list, s);
+    return good;
+}
+
 static int prove_layout(const struct options *o) {
     struct error e;
     struct bank_layout b;
     size_t size = 0;
+    struct statement_list fragments = {NULL, 0};
     struct layout *l = layout_read(o->layout, &e);
     int code = EXIT_INPUT;
-    if (l == NULL || !bank_layout_count(l, &b, &e)) {
+    if (l == NULL || !bank_layout_count(l, &b, &e) || !prove_fragments_of(l, &fragments, &e)) {
         code = failed(&e);
     } else {
+        const struct statement *proof = &fragments.items[0];
         banks_layout_text(stdout, l, &b);
+        if (!proof->proved) {
+            printf("note: prove fragments refutes this layout: ");
+            statement_counterexample(stdout, proof);
+        }
         char *picture = o->svg != NULL ? banks_layout_svg(l, &b, &size) : NULL;
         const bool written =
-            (o->json == NULL || banks_layout_json(o->json, l, &b, &e)) && put_svg(o->svg, picture, size, &e);
+            (o->json == NULL || banks_layout_json(o->json, l, &b, proof, &e)) && put_svg(o->svg, picture, size, &e);
         code = written ? judge_claim(o, b.count) : failed(&e);
         free(picture);
     }
+    statement_list_free(&fragments);
     layout_free(l);
     return code;
 }

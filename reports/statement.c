@@ -19,6 +19,11 @@ static void safe(FILE *out, const char *text) {
     fputs(printable(shown, sizeof shown, text, strlen(text)), out);
 }
 
+void statement_counterexample(FILE *out, const struct statement *s) {
+    safe(out, s->counterexample);
+    fprintf(out, "\n");
+}
+
 void statement_table(FILE *out, const struct statement_list *l) {
     const int width = widest(l);
     for (size_t i = 0; i < l->count; ++i) {
@@ -30,7 +35,10 @@ void statement_table(FILE *out, const struct statement_list *l) {
         fprintf(out, "\n");
         if (!s->proved) {
             fprintf(out, "         ");
-            safe(out, s->counterexample);
+            statement_counterexample(out, s);
+        } else if (s->note) {
+            fprintf(out, "         note: ");
+            safe(out, s->note);
             fprintf(out, "\n");
         }
     }
@@ -60,6 +68,8 @@ static struct fy_node *statements_node(struct fy_document *d, const char *subjec
         json_add(d, one, "domain", json_number(d, "%" PRIu64, s->domain));
         json_add_string(d, one, "result", s->proved ? "proved" : "refuted");
         json_add_string(d, one, "counterexample", s->counterexample);
+        if (s->note)
+            json_add_string(d, one, "note", s->note);
         fy_node_sequence_append(all, one);
     }
     json_add(d, m, "statements", all);
