@@ -368,32 +368,43 @@ bool layout_prove(const struct layout *l, struct statement *s, struct error *e) 
     return good;
 }
 
-bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e) {
-    const int64_t first = l->plane_offset / 128 * 128;
-    struct proof p = proof_of(l);
-    bool good = true;
-    for (size_t i = 0; i < count; ++i)
-        chunks[i] = (struct layout_chunk){.row = -1};
-    int64_t *lowest = must_calloc(count + 1, sizeof *lowest), at;
-    for (unsigned row = 0; row < l->rows && good; ++row)
-        for (unsigned byte = 0; byte < l->row_bytes && (good = layout_place(l, row, byte, &at, e)); ++byte) {
-            const int64_t n = (at + l->plane_offset - first) / 16;
-            if (at < 0 || at >= l->plane_bytes || n >= (int64_t)count || (chunks[n].row >= 0 && at >= lowest[n]))
-                continue;
-            lowest[n] = at;
-            chunks[n].row = row;
-            chunks[n].byte = byte;
+/* Of 16 bytes, each row * row_bytes + byte of the matrix, or -1. */
+static void describe(const struct layout *l, const int32_t *owner, struct layout_chunk *c) {
+    for (unsigned i = 0; i < 16; ++i) {
+        const bool goes_on =
+            i > 0 &&
+            (owner[i] < 0 ? owner[i - 1] < 0 : owner[i] == owner[i - 1] + 1 && owner[i] % (int32_t)l->row_bytes != 0);
+        c->pieces += !goes_on;
+        if (owner[i] >= 0 && c->row < 0) {
+            c->row = owner[i] / (int32_t)l->row_bytes;
+            c->byte = owner[i] % (int32_t)l->row_bytes;
         }
+    }
+}
+
+bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e) {
+    const int64_t before = l->plane_offset % 128, end = 16 * (int64_t)count;
+    struct proof p = proof_of(l);
+    int32_t *owner = must_calloc(16 * count + 1, sizeof *owner);
+    bool good = true;
+    int64_t at;
+    memset(owner, 0xff, 16 * count * sizeof *owner);
+    for (unsigned row = 0; row < l->rows && good; ++row)
+        for (unsigned byte = 0; byte < l->row_bytes && (good = layout_place(l, row, byte, &at, e)); ++byte)
+            if (at >= 0 && at < l->plane_bytes && at + before < end && owner[at + before] < 0)
+                owner[at + before] = (int32_t)(row * l->row_bytes + byte);
+    for (size_t i = 0; i < count; ++i) {
+        chunks[i] = (struct layout_chunk){.row = -1};
+        describe(l, owner + 16 * i, &chunks[i]);
+    }
     for (size_t i = 0; i < p.group && good; ++i) {
         const unsigned each = slots_of_index(l);
         struct layout_slot slot;
         good = address_of(&p, 0, 0, (unsigned)(i / each), (unsigned)(i % each), &slot, e);
-        const int64_t n = (slot.got + l->plane_offset - first) / 16;
-        if (!good || slot.got < 0 || slot.got >= l->plane_bytes || n >= (int64_t)count)
-            continue;
-        chunks[n].lane = chunks[n].lanes++ == 0 ? slot.lane : chunks[n].lane;
+        if (good && slot.got >= 0 && slot.got < l->plane_bytes && slot.got + before < end)
+            chunks[(slot.got + before) / 16].lanes |= (uint32_t)1 << slot.lane;
     }
-    free(lowest);
+    free(owner);
     proof_free(&p);
     return good;
 }

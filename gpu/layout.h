@@ -66,11 +66,15 @@ bool layout_check(const struct layout *l, struct error *e);
  * s->name and s->text are set; domain counts register bytes. Fails only where an expression has no value. */
 bool layout_prove(const struct layout *l, struct statement *s, struct error *e);
 
+/* What a proof leaves open: names that the address uses and that are 0 in all of it; NULL: none. Owned by the caller.
+ */
+char *layout_note(const struct layout *l);
+
 /* 16 bytes of shared memory, aligned: what lies in them, for a picture. */
 struct layout_chunk {
     int64_t row, byte; /* of the matrix: the first byte there; row = -1: padding, or outside the plane */
-    unsigned lanes;    /* how many of the first warp give an address in it, for the first tile; */
-    unsigned lane;     /* the first of them, meaningless when lanes = 0 */
+    unsigned pieces;   /* how many runs of one row's neighbouring bytes, or of padding, lie there */
+    uint32_t lanes;    /* bit l: lane l of the first warp gives an address in it, for the first tile */
 };
 /* The `count` chunks from shared address plane_offset / 128 * 128 on. chunks: (count), written whole. */
 bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e);

@@ -52,6 +52,24 @@ Test(prove_command, layouts) {
     expect_result(run_command("prove fragments --layout %s/x.yaml", run_folder), 2, "x.yaml:2:1: unknown key 'frob'");
 }
 
+/* A proof says what it leaves open. */
+Test(prove_command, notes) {
+    static const char text[] = "layout: n\nmatrix: {rows: 64, row_bytes: 32}\nmemory: {stride: 48}\n"
+                               "plane: {bytes: 3072}\nload: ldmatrix.x4\n"
+                               "address: (tile_row + 16 * warp + lane % 16) * 48 + tile_byte + lane / 16 * 16\n"
+                               "wants: mma.m16n8k32.s8 A\n";
+    put_file("n.yaml", text, sizeof text - 1);
+    expect_result(run_command("prove fragments --layout %s/n.yaml --json %s/n.json", run_folder, run_folder), 0,
+                  "rows of 32 bytes\n         note: always 0 in this matrix, so what the address does with "
+                  "it is not proved: tile_byte, warp\n1 proved");
+    char *json = in_folder("n.json");
+    cr_expect(strstr(json, "\"result\": \"proved\", \"note\": \"always 0"), "%s", json);
+    free(json);
+    struct result r = run_command("prove fragments --layout fixtures/layouts/slots_48.yaml");
+    cr_expect(!strstr(r.text, "note"), "%s", r.text);
+    free(r.text);
+}
+
 Test(prove_command, json) {
     expect_result(
         run_command("prove fragments movmatrix --layout fixtures/layouts/plants/word_offset.yaml --json %s/p.json",
