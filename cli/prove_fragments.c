@@ -86,6 +86,7 @@ static bool prove_layouts(const struct options *o, struct work *w, struct error 
     for (size_t i = 0; i < o->layout_count; ++i) {
         struct statement s = {0};
         const bool good = layout_prove(w->layouts[i], &s, e);
+        s.file = must_strdup(o->layouts[i]);
         s.note = good && s.proved ? layout_note(w->layouts[i]) : NULL;
         statement_add(&w->list, s);
         if (!good) {

@@ -275,7 +275,8 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     else
         statement_refute(s, "%s, register %u, byte %u holds %s; %s wants %s: %s",
                          fragment_lane_name(&l->wants, lane).text, r, byte, got, who, want, why);
-    free(why);
+    s->wrong = must_calloc(1, sizeof *s->wrong);
+    *s->wrong = (struct wrong_byte){lane / 32, lane % 32, r, byte, must_strdup(got), must_strdup(want), why};
 }
 
 /* Elements of less than a byte: those of a register byte are neighbours along k, the lower in the low bits, as in

@@ -23,13 +23,24 @@ bool statement_refute(struct statement *s, const char *format, ...) {
     return false;
 }
 
-void statement_list_free(struct statement_list *l) {
-    for (size_t i = 0; i < l->count; ++i) {
-        free(l->items[i].name);
-        free(l->items[i].text);
-        free(l->items[i].counterexample);
-        free(l->items[i].note);
+void statement_free(struct statement *s) {
+    if (s->wrong) {
+        free(s->wrong->holds);
+        free(s->wrong->wants);
+        free(s->wrong->mistake);
     }
+    free(s->wrong);
+    free(s->name);
+    free(s->text);
+    free(s->counterexample);
+    free(s->file);
+    free(s->note);
+    *s = (struct statement){.name = NULL};
+}
+
+void statement_list_free(struct statement_list *l) {
+    for (size_t i = 0; i < l->count; ++i)
+        statement_free(&l->items[i]);
     free(l->items);
     *l = (struct statement_list){NULL, 0};
 }

@@ -6,13 +6,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A counterexample of a layout that is a byte of a register, in parts. */
+struct wrong_byte {
+    unsigned warp, lane, reg, byte;
+    char *holds, *wants; /* elements: "row 8 k 0"; of a store: where it goes, what it is; owned */
+    char *mistake;       /* owned */
+};
+
 struct statement {
     char *name;      /* a path: "mma.m16n8k32.s8/A/bijection"; owned */
     char *text;      /* what is claimed, one sentence; owned */
     uint64_t domain; /* how many cases were enumerated until the end, or until the counterexample */
     bool proved;
-    char *counterexample; /* the first, in words; NULL when proved; owned */
-    char *note;           /* what one should know of a proof that holds, or NULL; owned */
+    char *counterexample;     /* the first, in words; NULL when proved; owned */
+    char *file;               /* that makes the statement, or NULL; owned */
+    struct wrong_byte *wrong; /* the counterexample, where it is one; owned */
+    char *note;               /* what one should know of a proof that holds, or NULL; owned */
 };
 
 struct statement_list {
@@ -24,6 +33,7 @@ struct statement_list {
 void statement_add(struct statement_list *l, struct statement s);
 /* Refutes s unless it was before: keeps the first counterexample. Always false. */
 bool statement_refute(struct statement *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void statement_free(struct statement *s);
 void statement_list_free(struct statement_list *l);
 size_t statements_refuted(const struct statement_list *l);
 

@@ -16,8 +16,8 @@ void statement_names(FILE *out, const struct statement_list *l);
 /* "N proved, N refuted" and "N passed, N failed, N skipped". */
 void statement_totals(FILE *out, const struct statement_list *l, size_t skipped);
 
-/* {"subject", "statements": [{"name", "statement", "domain", "result": "proved" | "refuted", "counterexample",
- * "note"}],
+/* {"subject", "statements": [{"name", "statement", "domain", "result": "proved" | "refuted", "counterexample", "file",
+ * "wrong_byte": {"warp", "lane", "register", "byte", "holds", "wants", "mistake"}, "note"}],
  * "proved", "refuted"}; a regular file whole or not at all, as file_put. */
 bool statement_json(const char *path, const char *subject, const struct statement_list *l, struct error *e);
 

@@ -45,9 +45,13 @@ char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
     struct svg_cell *cells = must_calloc((size_t)lines * CHUNKS, sizeof *cells);
     char **names = must_calloc(lines + 1, sizeof *names), *text = NULL, name[96];
     if (layout_chunks(l, chunks, (size_t)lines * CHUNKS, e)) {
-        for (size_t i = 0; i < (size_t)lines * CHUNKS; ++i)
+        size_t longest = 16;
+        for (size_t i = 0; i < (size_t)lines * CHUNKS; ++i) {
             cells[i] = (struct svg_cell){label_of(&chunks[i]),
                                          chunks[i].row < 0 ? SVG_COLOURS - 1 : (unsigned)chunks[i].row % SVG_COLOURS};
+            const size_t length = cells[i].label ? strlen(cells[i].label) : 0;
+            longest = length > longest ? length : longest;
+        }
         for (unsigned i = 0; i < lines; ++i)
             names[i] = must_format("%u", (l->plane_offset / LINE + i) * LINE);
         char *title =
@@ -66,7 +70,7 @@ char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
                                            .cells = cells,
                                            .row_names = (const char *const *)names,
                                            .column_names = banks,
-                                           .cell_width = 104},
+                                           .cell_width = 8 + 6 * (unsigned)longest},
                         size);
         free(title);
         if (!text)

@@ -63,7 +63,7 @@ Test(prove_command, notes) {
                   "rows of 32 bytes\n         note: always 0 in this matrix, so what the address does with "
                   "it is not proved: tile_byte, warp\n1 proved");
     char *json = in_folder("n.json");
-    cr_expect(strstr(json, "\"result\": \"proved\", \"note\": \"always 0"), "%s", json);
+    cr_expect(strstr(json, "n.yaml\", \"note\": \"always 0"), "%s", json);
     free(json);
     struct result r = run_command("prove fragments --layout fixtures/layouts/slots_48.yaml");
     cr_expect(!strstr(r.text, "note"), "%s", r.text);
@@ -76,12 +76,15 @@ Test(prove_command, json) {
                     run_folder),
         1, "2 proved, 1 refuted");
     char *text = in_folder("p.json");
-    cr_expect(strstr(text, "{\"subject\": \"fragments\", \"statements\": [{\"name\": \"layout/word_offset\"") == text &&
-                  strstr(text,
-                         "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
+    cr_expect(
+        strstr(text, "{\"subject\": \"fragments\", \"statements\": [{\"name\": \"layout/word_offset\"") == text &&
+            strstr(text, "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
                          "holds row 0 k 4;") &&
-                  strstr(text, "{\"name\": \"movmatrix/twice\"") && strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
-              "%s", text);
+            strstr(text, "\"file\": \"fixtures/layouts/plants/word_offset.yaml\", \"wrong_byte\": {\"warp\": 0, "
+                         "\"lane\": 0, \"register\": 0, \"byte\": 0, \"holds\": \"row 0 k 4\", \"wants\": \"row 0 "
+                         "k 0\", \"mistake\": \"word offset: every address is 1 word (4 bytes) too high\"}}") &&
+            strstr(text, "{\"name\": \"movmatrix/twice\"") && strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
+        "%s", text);
     free(text);
     expect_result(run_command("prove fragments movmatrix --json %s", run_folder), 2, "cannot write");
     cr_expect_eq(files_in_folder(), 1, "one file");
@@ -232,6 +235,11 @@ Test(prove_command, runners) {
     expect_result(run_command("prove fragments executed --golden %s/r.zz", run_folder), 0,
                   "2 passed, 0 failed, 144 skipped\n");
     expect_result(run_command("prove fragments executed --golden %s/none.zz", run_folder), 2, "cannot be opened");
+    expect_result(run_command("prove --help >/dev/null; cp %s/r.zz %s/longer.zz; printf x >>%s/longer.zz", run_folder,
+                              run_folder, run_folder),
+                  0, "");
+    expect_result(run_command("prove fragments executed --golden %s/longer.zz", run_folder), 2,
+                  "not a record of fragments");
     put_file("bad.zz", "0123456789abcdef", 16);
     expect_result(run_command("prove fragments executed --golden %s/bad.zz", run_folder), 2,
                   "not a record of fragments");

@@ -17,10 +17,10 @@ static char *counterexample(const char *text) {
     struct layout *l = layout_read(path, &e);
     cr_assert(l && layout_prove(l, &s, &e), "%s\n%s", text, e.text);
     layout_free(l);
-    free(s.name);
-    free(s.text);
     free(path);
-    return s.proved ? must_strdup("(proved)") : s.counterexample;
+    char *said = must_strdup(s.proved ? "(proved)" : s.counterexample);
+    statement_free(&s);
+    return said;
 }
 
 static void expect_words(const char *text, const char *want) {
