@@ -186,6 +186,8 @@ static bool refute_alignment(const struct proof *p, struct statement *s) {
                         : layout_mistake(l, p->slots, p->slot_count, p->group);
         if (!why && !l->place && slot->got == slot->want && slot->wanted && l->stride % l->unit != 0)
             why = must_format("the stride of %u bytes is no multiple of %u", l->stride, l->unit);
+        if (!why && slot->wanted && (slot->want + l->plane_offset) % l->unit == 0)
+            why = must_format("%lld would be right", (long long)slot->want + l->plane_offset);
         statement_refute(s, "%s gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s",
                          fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text,
                          (long long)(slot->got + l->plane_offset), l->unit, l->unit, l->matrices > 0 ? "row" : "access",

@@ -61,17 +61,21 @@ static const char *const *names_of(const struct layout *l, size_t indexes) {
     return l->matrices == 0 ? l->unit == 4 ? registers : accesses : l->matrices == indexes ? matrices : registers;
 }
 
-/* "matrix 1 is matrix 0 again, matrices 2 and 3 are matrix 1 again" where all those are right themselves; else
- * "matrices 0, 1 have the places of matrices 1, 2". */
-static char *repeated(const char *const names[2], const int *from, size_t indexes) {
-    bool kept = true, first = true;
+/* "matrix 1 is matrix 0 again, matrices 2 and 3 are matrix 1 again" where all those are right themselves; else, and of
+ * stores, "matrices 0, 1 have the places of matrices 1, 2". */
+static char *repeated(const struct layout *l, const char *const names[2], const int *from, size_t indexes) {
+    const bool store = l->access == LAYOUT_STMATRIX || l->access == LAYOUT_ST_SHARED;
+    size_t moved = 0;
+    bool kept = !store, first = true;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    for (size_t i = 0; i < indexes; ++i)
+    for (size_t i = 0; i < indexes; ++i) {
         kept = kept && from[from[i]] == from[i];
+        moved += from[i] != (int)i;
+    }
     for (int of = 0; of < (int)indexes && kept; ++of) {
         size_t left = 0, shown = 0;
         for (size_t i = 0; i < indexes; ++i)
@@ -92,7 +96,11 @@ static char *repeated(const char *const names[2], const int *from, size_t indexe
     }
     for (int pass = 0; pass < 2 && !kept; ++pass) {
         size_t shown = 0;
-        fprintf(out, "%s%s", pass > 0 ? " have the places of " : "", names[1]);
+        fprintf(out, "%s%s",
+                pass == 0   ? ""
+                : moved > 1 ? " have the places of "
+                            : " has the place of ",
+                names[moved > 1]);
         for (size_t i = 0; i < indexes; ++i)
             if (from[i] != (int)i)
                 fprintf(out, "%s %d", shown++ > 0 ? "," : "", pass > 0 ? from[i] : (int)i);
@@ -117,7 +125,7 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
         moved += from[i] != (int)i;
     }
     if (!permutation)
-        return repeated(names, from, indexes);
+        return repeated(l, names, from, indexes);
     for (size_t i = 0; i < indexes; ++i)
         involution = involution && from[from[i]] == (int)i;
     char text[512] = "";

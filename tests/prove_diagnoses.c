@@ -84,6 +84,25 @@ Test(prove_diagnoses, repetitions) {
                  "lane 0, register 1, byte 0 holds row 0 k 0; mma wants row 8 k 0: left out of the address: register");
 }
 
+Test(prove_diagnoses, stores) {
+    static const char store[] = "layout: x\nmatrix: {rows: 16, row_bytes: 32}\nmemory: {stride: 48}\nplane: {bytes: "
+                                "768}\nstore: stmatrix.x4\naddress: %s\nwants: mma.m16n8k32.s8 A\n";
+    static const char *const rows[][2] = {
+        {"(lane % 8 + (matrix == 1) * 8) * 48 + lane / 16 * 16",
+         "lane 0, register 3, byte 0 is mma's row 8 k 16 and goes to the place of row 0 k 16: matrix 3 has the place "
+         "of "
+         "matrix 2"},
+        {"lane % 8 * 48 + lane / 16 * 16", "lane 0, register 1, byte 0 is mma's row 8 k 0 and goes to the place of row "
+                                           "0 k 0: matrices 1, 3 have the places of matrices 0, 2"},
+        {"lane % 16 * 48 + lane / 16 * 16 + (lane == 3) * 7 + (lane == 9) * 5",
+         "lane 3 gives the address 151, no multiple of 16: misaligned 16-byte row; 144 would be right"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *text = must_format(store, rows[i][0]);
+        expect_words(text, rows[i][1]);
+        free(text);
+    }
+}
+
 /* A cause is named where it is one. */
 Test(prove_diagnoses, overlaps) {
     static const char slots[] = "layout: x\nmatrix: {rows: 32, row_bytes: 64}\nmemory: {stride: %s}\nplane: {bytes: "

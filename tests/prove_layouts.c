@@ -87,7 +87,7 @@ Test(prove_layouts, plants) {
          "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 0 k 32: left out of the address: tile_byte"},
         {"rows_left_out",
          "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 16 k 0: left out of the address: tile_row"},
-        {"store_columns", "lane 1 gives the address 4, no multiple of 8: misaligned 8-byte access"},
+        {"store_columns", "lane 1 gives the address 4, no multiple of 8: misaligned 8-byte access; 8 would be right"},
         {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address "
                         "is 1 word (4 bytes) too high"},
         {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
