@@ -108,6 +108,20 @@ Test(prove_layouts, plants) {
          "addresses has bits 4..5 by row bits from 1 on, that of the layout bits 4..6 by address bits from 7 on"},
         {"xor_then_add", "lane 4, register 2, byte 0 holds row 1 k 24 byte 0; mma wants row 1 k 8 byte 0: xor before "
                          "the addition: swizzle(a) + 16 where swizzle(a + 16) is wanted"},
+        {"k_after_xor", "lane 8, register 0, byte 0 holds row 2 k 48 byte 0; mma wants row 2 k 16 byte 0: xor before "
+                        "the addition: swizzle(a) + tile_byte where swizzle(a + tile_byte) is wanted"},
+        {"matrix_again", "lane 0, register 1, byte 0 holds row 0 k 0 byte 0; mma wants row 8 k 0 byte 0: matrix 1 is "
+                         "matrix 0 again, matrix 3 is matrix 2 again"},
+        {"plane_misaligned", "lane 0 gives the address 8, no multiple of 16: misaligned 16-byte row; the plane begins "
+                             "at 8, no multiple of 16"},
+        {"step_left_out", "lane 0, register 1, byte 0 holds row 0 k 0 byte 0; mma wants row 8 k 0 byte 0: left out of "
+                          "the address: step"},
+        {"tiles_exchanged", "lane 0, register 2, byte 0 holds n 0 k 16 byte 0; mma wants n 8 k 0 byte 0: every address "
+                            "is right for tiles: {rows: 1, columns: 2}"},
+        {"xor_of_offset", "lane 0, register 0, byte 0 holds row 0 k 8 byte 0; mma wants row 0 k 0 byte 0: word offset: "
+                          "before the swizzle every address is 4 words (16 bytes) too high"},
+        {"xor_too_much", "lane 4, register 0, byte 0 holds row 1 k 8 byte 0; mma wants row 1 k 0 byte 0: the address "
+                         "has an xor (bits 4..6 by row bits from 0 on), the layout has none"},
     };
     cr_expect_eq(files("fixtures/layouts/plants/*.yaml"), sizeof rows / sizeof *rows, "a plant without its words");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
