@@ -67,6 +67,10 @@ static void on_sums(void *context, const struct probe_mma *at) {
     }
 }
 
+static void on_stored(void *context, const struct probe_store *at) {
+    sums_stored(context, at);
+}
+
 /* ---- the whole ---- */
 
 static bool is_matrix(const struct trial *t) {
@@ -87,7 +91,7 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
 
 static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t **result, struct error *e) {
     const struct trial *t = s->trial;
-    const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums};
+    const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stored = on_stored};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
         !content_open(b, t->operands, &s->content, e)) {
         return false;
@@ -101,7 +105,7 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     staging_open(s);
     fragments_open(s);
     sums_open(s);
-    if (is_matrix(t) && t->spec->mma.given) {
+    if (is_matrix(t) && t->spec->mma.given && t->operands->view.nt * t->operands->view.od < ORIGIN_MIXED - ORIGIN_CELL) {
         s->owners = calloc(t->operands->view.nt * t->operands->view.od, sizeof *s->owners);
         if (s->owners == NULL) {
             return fail(e, "no memory to note the threads of a result");

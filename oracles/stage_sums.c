@@ -107,21 +107,35 @@ static struct cell_owner *cell_of(struct stages *s, int64_t row, int64_t column)
 /* The cells of this lane's accumulators are this thread's. */
 static void own(struct stages *s, const struct probe_mma *at, const struct mma_content *want, unsigned lane) {
     const uint32_t block = (uint32_t)at->place.block_number, thread = 1 + at->warp * 32 + lane;
-    struct cell_owner *cells[4] = {NULL};
-    bool edge = false;
     for (unsigned r = 0; r < at->d_count; ++r) {
-        cells[r] = cell_of(s, want->a.row[lane / 4 + 8 * (r / 2)], want->b.row[2 * (lane % 4) + r % 2]);
-        edge |= cells[r] == NULL;
-    }
-    for (unsigned r = 0; r < at->d_count; ++r) {
-        struct cell_owner *o = cells[r];
+        struct cell_owner *o = cell_of(s, want->a.row[lane / 4 + 8 * (r / 2)], want->b.row[2 * (lane % 4) + r % 2]);
+        at->origin[r][lane] = o != NULL ? ORIGIN_CELL + (uint32_t)(o - s->owners) : ORIGIN_OUTSIDE;
         if (o != NULL) {
             o->several |= o->thread > 0 && (o->block != block || o->thread != thread);
             o->block = block;
             o->thread = thread;
-            o->edge |= edge;
         }
     }
+}
+
+void sums_stored(struct stages *s, const struct probe_store *at) {
+    const size_t cells = s->owners != NULL ? s->trial->operands->view.nt * s->trial->operands->view.od : 0;
+    for (uint64_t i = at->offset / 4; at->buffer == s->bound->result && i <= (at->offset + at->bytes - 1) / 4; ++i) {
+        if (i >= cells) {
+            continue;
+        }
+        struct cell_owner *o = &s->owners[i];
+        const uint32_t origin = at->bytes != 4 && at->origin != 0 ? ORIGIN_MIXED : at->origin;
+        o->origin = !at->adds || o->origin == 0 || o->origin == origin ? origin
+                    : origin == 0                                      ? o->origin
+                                                                       : ORIGIN_MIXED;
+        o->stored = true;
+    }
+}
+
+bool sums_unsure(const struct stages *s, size_t cell) {
+    (void)s, (void)cell;
+    return false;
 }
 
 static bool plain_buffers(const struct stages *s) {

@@ -10,8 +10,10 @@ struct cell_owner { /* the thread whose accumulator is a cell of the result */
     uint32_t block;
     uint32_t thread; /* 1 + number in the block; 0: nobody's */
     bool several;    /* more than one thread's: the cell is summed in parts */
-    bool edge;       /* some accumulators beside it are of cells that do not exist, and zero */
+    uint32_t origin; /* of its value: 0, ORIGIN_MIXED, ORIGIN_OUTSIDE, or ORIGIN_CELL + the cell whose accumulator */
+    bool stored;
 };
+enum { ORIGIN_OUTSIDE = 1 /* an accumulator of a cell that does not exist */, ORIGIN_CELL = 2 };
 
 struct stages {
     const struct trial *trial;
@@ -44,6 +46,9 @@ void fragments_close(struct stages *s);
 void sums_open(struct stages *s);
 void sums_operands(struct stages *s, const struct probe_mma *at);
 void sums_results(struct stages *s, const struct probe_mma *at, const struct mma_content *want);
+void sums_stored(struct stages *s, const struct probe_store *at);
+/* Known once sums were reported: the sum of this cell was wrong, and could not be put right. */
+bool sums_unsure(const struct stages *s, size_t cell);
 void sums_report(struct stages *s, const struct trace *t);
 void sums_close(struct stages *s);
 
