@@ -51,12 +51,10 @@ static void on_operands(void *context, const struct probe_mma *at) {
     if (s->content.spec->mma.given && !s->e.text[0] && ++s->multiplied > MOST_MMA) {
         fail(&s->e, "%s: more than %d mma to compare: a smaller shape shows the same", s->content.spec->path, MOST_MMA);
     }
-    s->wanted =
-        s->content.spec->mma.given && !s->e.text[0] &&
-        mma_content_make(&s->content, at->place.block, at->warp, at->number, at->m, at->n, at->k, &s->want, &s->e);
+    s->wanted = s->content.spec->mma.given && !s->e.text[0] && count_align(s, at);
     if (s->wanted) {
         fragments_operands(s, at, &s->want);
-        sums_operands(s, at);
+        sums_operands(s, at, &s->want);
     }
 }
 
@@ -111,7 +109,7 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
             return fail(e, "no memory to note the threads of a result");
         }
     }
-    if (!runner_machine.run(&b->launch, trace, e)) {
+    if (!count_open(s, e) || !runner_machine.run(&b->launch, trace, e)) {
         return false;
     }
     if (s->e.text[0]) {
@@ -121,9 +119,11 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     if (!evaluate(t, result, e)) {
         return false;
     }
+    s->result = *result;
     staging_report(s, trace);
     fragments_report(s, trace);
     sums_report(s, trace);
+    count_report(s, trace);
     result_report(s, trace, *result);
     return true;
 }
@@ -138,6 +138,7 @@ bool explain_stages(const struct trial *t, struct explanation *x, struct error *
     staging_close(&s);
     fragments_close(&s);
     sums_close(&s);
+    count_close(&s);
     content_free(&s.content);
     free(s.owners);
     free(result);

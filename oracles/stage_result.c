@@ -67,7 +67,7 @@ static enum kind kind_of(const struct stages *s, const struct result *r, size_t 
            : right(r, cell)                                                    ? KIND_RIGHT
            : o == NULL                                                         ? KIND_OWN
            : !o->stored || o->origin == ORIGIN_MIXED                           ? KIND_UNKNOWN
-           : o->origin == 0                                                    ? (o->thread > 0 ? KIND_NOTHING : KIND_UNKNOWN)
+           : o->origin == 0                                                    ? (o->count > 0 ? KIND_NOTHING : KIND_UNKNOWN)
            : source_of(s, r, cell) != cell                                     ? KIND_OTHER
            : sums_unsure(s, cell)                                              ? KIND_UNSUMMED
                                                                                : KIND_OWN;
@@ -169,8 +169,18 @@ static size_t first_of(const uint8_t *wrong) {
     return first;
 }
 
-static bool same_thread(const struct cell_owner *o, const struct cell_writer *w) {
-    return o->thread > 0 && o->block == w->block && o->thread == w->thread + 1;
+/* The thread has an accumulator of the cell. */
+static bool is_owner(const struct cell_owner *o, const struct cell_writer *w) {
+    bool some = o->count > OWNERS; /* not noted */
+    for (uint32_t i = 0; i < o->count && i < OWNERS; ++i) {
+        some |= o->by[i].block == w->block && o->by[i].thread == w->thread + 1;
+    }
+    return some;
+}
+
+/* It is summed in several threads, each a part of the depth. */
+static bool in_parts(const struct stages *s, size_t cell) {
+    return s->owners[cell].count > 1 && s->owners[cell].depth < s->trial->operands->view.id;
 }
 
 /* What all cells with others' values have in common. */
@@ -182,16 +192,15 @@ static const char *store_suspects(const struct stages *s, const struct result *r
         }
         const size_t own = source_of(s, r, c);
         const struct cell_writer *w = &r->coverage->cells[c].last;
-        const bool here = same_thread(&s->owners[c], w) && !s->owners[c].several,
-                   from = own == SIZE_MAX || s->owners[own].several || same_thread(&s->owners[own], w);
-        within &= here && from;
-        moved &= from;
-        handed &= own != SIZE_MAX && !s->owners[own].several && !same_thread(&s->owners[own], w);
+        const bool from = own == SIZE_MAX || is_owner(&s->owners[own], w);
+        within &= is_owner(&s->owners[c], w) && from && !in_parts(s, c);
+        moved &= from && !in_parts(s, c);
+        handed &= !from;
     }
     return within   ? "accumulators of one thread exchanged in the store"
            : moved  ? "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
                       "% 4))"
-           : handed ? "an index where values are handed on (shared memory, shuffles), or that of the store"
+           : handed ? "the index where values are handed on (shared memory, shuffles), or of the store"
                     : "row or column of the store";
 }
 
@@ -213,10 +222,10 @@ static void describe_store(struct stages *s, const struct trace *t, const struct
         } else {
             finding_line(out, "holds", "the value of token %zu, row %zu", own / r->n1, own % r->n1);
         }
-        if (s->owners[cell].thread > 0 && !s->owners[cell].several && !same_thread(&s->owners[cell], w) &&
-            (own == SIZE_MAX || same_thread(&s->owners[own], w))) {
+        const struct cell_owner *o = &s->owners[cell];
+        if (o->count > 0 && !is_owner(o, w) && (own == SIZE_MAX || is_owner(&s->owners[own], w))) {
             finding_line(out, "by", "warp %u lane %u, but warp %u lane %u has its accumulator", out->where.warp,
-                         out->where.lane, (s->owners[cell].thread - 1) / 32, (s->owners[cell].thread - 1) % 32);
+                         out->where.lane, (o->by[0].thread - 1) / 32, (o->by[0].thread - 1) % 32);
         }
         finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     }
@@ -229,7 +238,7 @@ static void describe_store(struct stages *s, const struct trace *t, const struct
 static bool some_in_parts(const struct stages *s, const struct result *r) {
     bool some = false;
     for (size_t c = 0; s->owners != NULL && c < r->cells; ++c) {
-        some |= r->wrong[c] && s->owners[c].several;
+        some |= r->wrong[c] && in_parts(s, c);
     }
     return some;
 }

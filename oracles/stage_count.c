@@ -1,0 +1,333 @@
+/* How many mma each warp executes. The launch is run once ahead, to count; a warp must execute as many as the launch
+ * file has depth for: the first number past it multiplies what does not exist. Where the launch file has no such end
+ * near the count, as many as most warps do.
+ *
+ * A warp with another count has an mma left out, or one too many, and all numbers after it are another mma's. So where
+ * the operands at hand are none of their number's but those of one that its lack, or its excess, leads to, the warp is
+ * numbered on from there. Cells whose sums lack an mma are not put right; they are a fault where their bits are wrong. */
+#include "../ref/checked.h"
+#include "stages.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEAR = 64 /* numbers past the count where the end is looked for */ };
+enum { LACKS = 1, EXCEEDS = 2 };
+
+struct warp_count {
+    uint64_t count, must;
+    uint32_t last;  /* instruction of its last mma */
+    int64_t shift;  /* the mma at hand is number + shift of the launch file */
+    bool gap;       /* some are missing, or too many: ... */
+    bool told;
+    uint64_t at;    /* ... first at this number */
+    uint32_t site;  /* ... by this instruction, which came there */
+};
+
+struct counts {
+    struct warp_count *warps; /* (blocks, a block's warps) */
+    size_t total, a_block;
+};
+
+static struct warp_count *warp_of(const struct counts *c, const struct probe_mma *at) {
+    const size_t i = (size_t)at->place.block_number * c->a_block + at->warp;
+    return i < c->total ? &c->warps[i] : NULL;
+}
+
+/* ---- the run that counts ---- */
+
+static void no_barrier(void *context, const struct probe_barrier *at) {
+    (void)context, (void)at;
+}
+static void no_operands(void *context, const struct probe_mma *at) {
+    (void)context, (void)at;
+}
+static void count(void *context, const struct probe_mma *at) {
+    struct warp_count *w = warp_of(context, at);
+    if (w != NULL) {
+        ++w->count;
+        w->last = (uint32_t)at->instruction;
+    }
+}
+
+static bool run_ahead(struct stages *s, struct error *e) {
+    const struct trial *t = s->trial;
+    const struct probe probe = {
+        .context = s->counts, .barrier = no_barrier, .operands = no_operands, .sums = count};
+    struct bound b = {0};
+    struct trace trace = {0};
+    bool good = bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, &b, e);
+    if (good) {
+        b.launch.threads = 1;
+        b.launch.options = s->bound->launch.options;
+        b.launch.options.probe = &probe;
+        good = runner_machine.run(&b.launch, &trace, e);
+    }
+    trace_free(&trace);
+    bound_free(&b);
+    return good;
+}
+
+/* ---- how many there must be ---- */
+
+static void block_at(const struct stages *s, size_t number, uint32_t block[3]) {
+    const uint32_t *grid = s->content.launch->grid;
+    block[0] = (uint32_t)(number % grid[0]);
+    block[1] = (uint32_t)(number / grid[0] % grid[1]);
+    block[2] = (uint32_t)(number / grid[0] / grid[1]);
+}
+
+static bool past_depth(const struct element_table *t, const struct mma_operand *o) {
+    return t != NULL && (o->k[0] < 0 || (uint64_t)o->k[0] >= t->depth);
+}
+
+/* The mma of this number multiplies what exists. */
+static bool inside(const struct stages *s, size_t warp, uint64_t number) {
+    const struct spec_mma *m = &s->content.spec->mma;
+    struct mma_content want;
+    struct error e;
+    uint32_t block[3];
+    block_at(s, warp / s->counts->a_block, block);
+    return mma_content_make(&s->content, block, (uint32_t)(warp % s->counts->a_block), number, MMA_ROWS, 8, 16, &want,
+                            &e) &&
+           !past_depth(element_codes(&s->content.elements, &m->a), &want.a) &&
+           !past_depth(element_codes(&s->content.elements, &m->b), &want.b);
+}
+
+static uint64_t by_the_file(const struct stages *s, size_t warp) {
+    uint64_t n = s->counts->warps[warp].count;
+    const uint64_t count = n;
+    while (n > 0 && count - n < NEAR && !inside(s, warp, n - 1)) {
+        --n;
+    }
+    while (n >= count && n - count < NEAR && inside(s, warp, n)) {
+        ++n;
+    }
+    return n > 0 && n - count < NEAR ? n : n < count && count - n < NEAR ? n : UINT64_MAX;
+}
+
+static uint64_t by_most(const struct counts *c) {
+    uint64_t most = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < c->a_block; ++i) { /* of the first block */
+        size_t same = 0;
+        for (size_t k = 0; k < c->total; ++k) {
+            same += c->warps[k].count == c->warps[i].count;
+        }
+        if (c->warps[i].count > 0 && same > best) {
+            best = same;
+            most = c->warps[i].count;
+        }
+    }
+    return most;
+}
+
+bool count_open(struct stages *s, struct error *e) {
+    const struct launch *l = s->content.launch;
+    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    if (s->owners == NULL || blocks > 1 << 20) {
+        return true;
+    }
+    struct counts *c = s->counts = must_calloc(1, sizeof *c);
+    c->a_block = ((size_t)l->block[0] * l->block[1] * l->block[2] + 31) / 32;
+    c->total = (size_t)blocks * c->a_block;
+    c->warps = must_calloc(c->total, sizeof *c->warps);
+    if (!run_ahead(s, e)) {
+        return false;
+    }
+    const uint64_t most = by_most(c);
+    for (size_t i = 0; i < c->total; ++i) {
+        struct warp_count *w = &c->warps[i];
+        const uint64_t must = w->count > 0 ? by_the_file(s, i) : 0;
+        w->must = must != UINT64_MAX ? must : most;
+    }
+    return true;
+}
+
+void count_close(struct stages *s) {
+    if (s->counts != NULL) {
+        free(s->counts->warps);
+    }
+    free(s->counts);
+}
+
+/* ---- numbering on ---- */
+
+static unsigned wrong_bytes(uint32_t *const *registers, unsigned n, unsigned rows, uint32_t live,
+                            const struct mma_operand *o) {
+    unsigned wrong = 0;
+    for (unsigned r = 0; r < n; ++r) {
+        for (unsigned i = 0; i < 128; ++i) {
+            const unsigned lane = i / 4, line = lane / 4 + 8 * (r % rows), k = 4 * (lane % 4) + i % 4 + 16 * (r / rows);
+            wrong += live >> lane & 1 && o->exists[line][k] &&
+                     (uint8_t)(registers[r][lane] >> 8 * (i % 4)) != o->want[line][k];
+        }
+    }
+    return wrong;
+}
+
+/* The operands at hand are another number's: what differs from it is next to nothing, and of one of them nothing. */
+static bool are_of(const struct probe_mma *at, const struct mma_content *x, unsigned now) {
+    const unsigned rows = at->m == 16 ? 2 : 1, a = wrong_bytes(at->a, at->a_count, rows, at->live, &x->a),
+                   b = wrong_bytes(at->b, at->b_count, 1, at->live, &x->b);
+    return (a == 0 || b == 0) && (a + b) * 4 < now;
+}
+
+static void mark(struct stages *s, const struct mma_content *x, unsigned bit) {
+    const struct contract_operands *o = &s->trial->operands->view;
+    const bool tokens_in_a = s->content.spec->mma.a.field == VALUE_ACTIVATION_Q;
+    for (unsigned i = 0; i < MMA_ROWS * 8; ++i) {
+        const int64_t row = x->a.row[i / 8], column = x->b.row[i % 8], token = tokens_in_a ? row : column,
+                      line = tokens_in_a ? column : row;
+        if (token >= 0 && line >= 0 && (uint64_t)token < o->nt && (uint64_t)line < o->od) {
+            s->owners[(size_t)token * o->od + (size_t)line].summed |= bit;
+        }
+    }
+}
+
+static void mark_number(struct stages *s, size_t warp, uint64_t number) {
+    struct mma_content x;
+    struct error e;
+    uint32_t block[3];
+    block_at(s, warp / s->counts->a_block, block);
+    if (mma_content_make(&s->content, block, (uint32_t)(warp % s->counts->a_block), number, MMA_ROWS, 8, 16, &x, &e)) {
+        mark(s, &x, LACKS);
+    }
+}
+
+static void open_gap(struct warp_count *w, const struct probe_mma *at) {
+    if (!w->gap) {
+        w->gap = true;
+        w->at = (uint64_t)((int64_t)at->number + w->shift);
+        w->site = (uint32_t)at->instruction;
+    }
+}
+
+static bool make(struct stages *s, const struct probe_mma *at, int64_t number, struct mma_content *out,
+                 struct error *e) {
+    return number >= 0 && mma_content_make(&s->content, at->place.block, at->warp, (uint64_t)number, at->m, at->n,
+                                           at->k, out, e);
+}
+
+static void mark_origins(struct stages *s, const struct probe_mma *at) {
+    const size_t cells = s->trial->operands->view.nt * s->trial->operands->view.od;
+    for (unsigned i = 0; i < at->d_count * 32; ++i) {
+        const uint32_t origin = at->origin[i / 32][i % 32];
+        if (origin >= ORIGIN_CELL && origin != ORIGIN_MIXED && origin - ORIGIN_CELL < cells) {
+            s->owners[origin - ORIGIN_CELL].summed |= EXCEEDS;
+        }
+    }
+}
+
+bool count_align(struct stages *s, const struct probe_mma *at) {
+    struct warp_count *w = s->counts != NULL ? warp_of(s->counts, at) : NULL;
+    struct error e;
+    int64_t left = w != NULL ? (int64_t)w->must - (int64_t)w->count - w->shift : 0;
+    const int64_t number = (int64_t)at->number + (w != NULL ? w->shift : 0);
+    const bool there = make(s, at, number, &s->want, &e) && (w == NULL || number < (int64_t)w->must);
+    if (w == NULL || (left == 0 && there)) {
+        s->e = there ? s->e : e;
+        return there;
+    }
+    const unsigned rows = at->m == 16 ? 2 : 1,
+                   now = there ? wrong_bytes(at->a, at->a_count, rows, at->live, &s->want.a) +
+                                     wrong_bytes(at->b, at->b_count, 1, at->live, &s->want.b)
+                               : 0;
+    for (int64_t by = left < 0 ? -1 : 1; now > 0 && by * (left < 0 ? -1 : 1) <= (left < 0 ? -left : left);
+         by += left < 0 ? -1 : 1) {
+        struct mma_content x;
+        if (!make(s, at, number + by, &x, &e) || !are_of(at, &x, now)) {
+            continue;
+        }
+        open_gap(w, at);
+        for (int64_t k = number; k < number + by; ++k) {
+            mark_number(s, (size_t)(w - s->counts->warps), (uint64_t)k);
+        }
+        w->shift += by;
+        s->want = x;
+        return true;
+    }
+    if (!there && left < 0) {
+        open_gap(w, at);
+        mark_origins(s, at);
+        return false;
+    }
+    s->e = there ? s->e : e;
+    return there;
+}
+
+/* ---- reporting ---- */
+
+bool sums_unsure(const struct stages *s, size_t cell) {
+    return s->owners[cell].summed != 0;
+}
+
+static uint64_t wrong_cells(const struct stages *s) {
+    const struct contract_operands *o = &s->trial->operands->view;
+    const uint8_t *got = s->content.launch->buffers[s->bound->result].data;
+    uint64_t wrong = 0;
+    for (size_t c = 0; c < o->nt * o->od; ++c) {
+        wrong += s->owners[c].summed != 0 && memcmp(got + 4 * c, s->result + 4 * c, 4) != 0;
+    }
+    return wrong;
+}
+
+/* One fault for each line and excess: warps that have it. */
+static void add_fault(struct stages *s, const struct trace *t, size_t lead, uint64_t cells) {
+    struct warp_count *w = &s->counts->warps[lead];
+    const uint32_t site = w->gap ? w->site : w->last;
+    size_t warps = 0;
+    for (size_t i = lead; i < s->counts->total; ++i) {
+        struct warp_count *y = &s->counts->warps[i];
+        if (!y->told && y->count != y->must && y->count > 0 && y->gap == w->gap &&
+            (y->count < y->must) == (w->count < w->must) &&
+            trace_same_line(t, y->gap ? y->site : y->last, site)) {
+            y->told = true;
+            ++warps;
+        }
+    }
+    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_SUMS], VERDICT_DIFFERS);
+    uint32_t block[3];
+    block_at(s, lead / s->counts->a_block, block);
+    out->where.has_thread = true;
+    memcpy(out->where.block, block, sizeof block);
+    out->where.warp = (uint32_t)(lead % s->counts->a_block);
+    where_site(&out->where, t, site);
+    out->summary = must_format("warp %u executed %" PRIu64 " mma, and must execute %" PRIu64, out->where.warp, w->count,
+                               w->must);
+    out->suspects = must_strdup("loop bound of the mma, or a guard around one");
+    finding_line(out, "first", "%s: %s", block_text(block), out->summary);
+    if (w->count > w->must) {
+        finding_line(out, "holds", w->gap ? "number %" PRIu64 " is one too many" : "those from %" PRIu64 " on are too many",
+                     w->gap ? w->at : w->must);
+    } else {
+        finding_line(out, "holds", w->gap ? "number %" PRIu64 " is missing" : "those from %" PRIu64 " on are missing",
+                     w->gap ? w->at : w->count);
+    }
+    finding_line(out, "extent", "%zu warps of %zu; %" PRIu64 " wrong cells have such sums", warps, s->counts->total, cells);
+    finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+    finding_line(out, "suspect", "%s", out->suspects);
+}
+
+void count_report(struct stages *s, const struct trace *t) {
+    struct counts *c = s->counts;
+    if (c == NULL || s->result == NULL || s->bound->result == SIZE_MAX || !trace_complete(t)) {
+        return;
+    }
+    for (size_t i = 0; i < c->total; ++i) {
+        const int64_t end = (int64_t)c->warps[i].count + c->warps[i].shift;
+        for (uint64_t k = end > 0 ? (uint64_t)end : 0; c->warps[i].count > 0 && k < c->warps[i].must; ++k) {
+            mark_number(s, i, k);
+        }
+    }
+    const uint64_t cells = wrong_cells(s);
+    struct stage *sums = &s->x->stages[STAGE_SUMS];
+    for (size_t i = 0; i < c->total && cells > 0; ++i) {
+        if (!c->warps[i].told && c->warps[i].count != c->warps[i].must && c->warps[i].count > 0) {
+            add_fault(s, t, i, cells);
+        }
+    }
+    if (cells > 0 && sums->ruling != RULING_NOT_JUDGED) {
+        stage_judged(s, STAGE_SUMS, "sums", sums->compared, sums->wrong + cells);
+    }
+}
