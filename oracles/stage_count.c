@@ -209,12 +209,21 @@ static bool make(struct stages *s, const struct probe_mma *at, int64_t number, s
                                            at->k, out, e);
 }
 
-static void mark_origins(struct stages *s, const struct probe_mma *at) {
+/* Both operands are for the most part none of this number's: it may be the one too many. */
+static bool neither(const struct probe_mma *at, const struct mma_content *x) {
+    const unsigned rows = at->m == 16 ? 2 : 1;
+    return wrong_bytes(at->a, at->a_count, rows, at->live, &x->a) > at->a_count * 64 &&
+           wrong_bytes(at->b, at->b_count, 1, at->live, &x->b) > at->b_count * 64;
+}
+
+void count_extra(struct stages *s, const struct probe_mma *at) {
     const size_t cells = s->trial->operands->view.nt * s->trial->operands->view.od;
     for (unsigned i = 0; i < at->d_count * 32; ++i) {
         const uint32_t origin = at->origin[i / 32][i % 32];
         if (origin >= ORIGIN_CELL && origin != ORIGIN_MIXED && origin - ORIGIN_CELL < cells) {
             s->owners[origin - ORIGIN_CELL].summed |= EXCEEDS;
+        } else {
+            at->origin[i / 32][i % 32] = ORIGIN_MIXED;
         }
     }
 }
@@ -247,9 +256,8 @@ bool count_align(struct stages *s, const struct probe_mma *at) {
         s->want = x;
         return true;
     }
-    if (!there && left < 0) {
+    if (left < 0 && (!there || neither(at, &s->want))) {
         open_gap(w, at);
-        mark_origins(s, at);
         return false;
     }
     s->e = there ? s->e : e;
@@ -262,12 +270,23 @@ bool sums_unsure(const struct stages *s, size_t cell) {
     return s->owners[cell].summed != 0;
 }
 
+/* Its value may come from an mma that is one too many. */
+static bool may_exceed(const struct stages *s, const struct cell_owner *o) {
+    bool some = false;
+    for (uint32_t i = 0; o->origin == ORIGIN_MIXED && i < o->count && i < OWNERS; ++i) {
+        const struct warp_count *w =
+            &s->counts->warps[o->by[i].block * s->counts->a_block + (o->by[i].thread - 1) / 32];
+        some |= w->count > w->must;
+    }
+    return some;
+}
+
 static uint64_t wrong_cells(const struct stages *s) {
     const struct contract_operands *o = &s->trial->operands->view;
     const uint8_t *got = s->content.launch->buffers[s->bound->result].data;
     uint64_t wrong = 0;
     for (size_t c = 0; c < o->nt * o->od; ++c) {
-        wrong += s->owners[c].summed != 0 && memcmp(got + 4 * c, s->result + 4 * c, 4) != 0;
+        wrong += (s->owners[c].summed != 0 || may_exceed(s, &s->owners[c])) && memcmp(got + 4 * c, s->result + 4 * c, 4) != 0;
     }
     return wrong;
 }
@@ -304,7 +323,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead, uint
         finding_line(out, "holds", w->gap ? "number %" PRIu64 " is missing" : "those from %" PRIu64 " on are missing",
                      w->gap ? w->at : w->count);
     }
-    finding_line(out, "extent", "%zu warps of %zu; %" PRIu64 " wrong cells have such sums", warps, s->counts->total, cells);
+    finding_line(out, "extent", "%zu warps of %zu; %" PRIu64 " wrong cells are theirs", warps, s->counts->total, cells);
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     finding_line(out, "suspect", "%s", out->suspects);
 }

@@ -61,6 +61,7 @@ void sums_close(struct stages *s);
  * show it. False: this mma is one too many, and there is nothing to compare. */
 bool count_open(struct stages *s, struct error *e);
 bool count_align(struct stages *s, const struct probe_mma *at);
+void count_extra(struct stages *s, const struct probe_mma *at); /* after such a one */
 void count_report(struct stages *s, const struct trace *t);
 void count_close(struct stages *s);
 /* The sum of this cell lacks mma, or has some too many, and could not be put right. */
