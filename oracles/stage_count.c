@@ -209,11 +209,20 @@ static bool make(struct stages *s, const struct probe_mma *at, int64_t number, s
                                            at->k, out, e);
 }
 
-/* Both operands are for the most part none of this number's: it may be the one too many. */
+static bool all_same(const struct mma_operand *o, unsigned lines, unsigned depths) {
+    bool same = true;
+    for (unsigned i = 0; i < lines * depths; ++i) {
+        same &= o->want[i / depths][i % depths] == o->want[0][0];
+    }
+    return same;
+}
+
+/* Both operands are for the most part none of this number's, or would be anyone's: it may be the one too many. */
 static bool neither(const struct probe_mma *at, const struct mma_content *x) {
     const unsigned rows = at->m == 16 ? 2 : 1;
-    return wrong_bytes(at->a, at->a_count, rows, at->live, &x->a) > at->a_count * 64 &&
-           wrong_bytes(at->b, at->b_count, 1, at->live, &x->b) > at->b_count * 64;
+    const bool a = wrong_bytes(at->a, at->a_count, rows, at->live, &x->a) > at->a_count * 64,
+               b = wrong_bytes(at->b, at->b_count, 1, at->live, &x->b) > at->b_count * 64;
+    return (a || b) && (a || all_same(&x->a, at->m, at->k)) && (b || all_same(&x->b, at->n, at->k));
 }
 
 void count_extra(struct stages *s, const struct probe_mma *at) {

@@ -265,13 +265,41 @@ static char *warps_text(const struct stages *s, uint64_t warps) {
     return text;
 }
 
-static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
+static bool same_fault(const struct trace *t, const struct fault *x, const struct fault *y, bool any_loader) {
+    return !y->reported && y->operand == x->operand && handed_wrong(y) == handed_wrong(x) &&
+           trace_same_line(t, x->instruction, y->instruction) &&
+           (any_loader || trace_same_line(t, site_of(x), site_of(y)));
+}
+
+/* Several lines load the operand, and one rule fits what all of them have wrong: one cause. */
+static bool is_one_cause(struct stages *s, const struct trace *t, size_t lead, const struct element_table *codes) {
+    struct fragments *f = s->fragments;
+    const struct fault *x = &f->faults[lead];
+    struct quad *quads = must_calloc((f->count - lead) * SAMPLES, sizeof *quads);
+    size_t count = 0, lines = 0;
+    for (size_t i = lead; i < f->count; ++i) {
+        const struct fault *y = &f->faults[i];
+        if (same_fault(t, x, y, true)) {
+            lines += !trace_same_line(t, site_of(x), site_of(y));
+            for (size_t k = 0; k < y->quad_count; ++k) {
+                if (y->quads[k].block == x->place.block_number) {
+                    quads[count++] = y->quads[k];
+                }
+            }
+        }
+    }
+    const char *rule = NULL;
+    free(lines > 0 && codes != NULL && !handed_wrong(x) ? quad_rule(codes, quads, count, "row", &rule) : NULL);
+    free(quads);
+    return rule != NULL;
+}
+
+static void merge_line(struct stages *s, const struct trace *t, size_t lead, bool any_loader) {
     struct fragments *f = s->fragments;
     struct fault *x = &f->faults[lead];
     for (size_t i = lead + 1; i < f->count; ++i) {
         struct fault *y = &f->faults[i];
-        if (y->reported || y->operand != x->operand || handed_wrong(y) != handed_wrong(x) ||
-            !trace_same_line(t, site_of(x), site_of(y)) || !trace_same_line(t, x->instruction, y->instruction)) {
+        if (!same_fault(t, x, y, any_loader)) {
             continue;
         }
         y->reported = true;
@@ -279,9 +307,11 @@ static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
         x->handed += y->handed;
         x->flat += y->flat;
         x->warps |= y->warps;
-        for (size_t k = 0; k < y->quad_count && x->quad_count < SAMPLES; ++k) {
+        for (size_t k = 0; k < y->quad_count; ++k) { /* the later ones in turn with the first */
+            const size_t at = x->quad_count < SAMPLES ? x->quad_count : (k * 7 + i) % SAMPLES;
             if (y->quads[k].block == x->place.block_number) {
-                x->quads[x->quad_count++] = y->quads[k];
+                x->quads[at] = y->quads[k];
+                x->quad_count += at == x->quad_count;
             }
         }
     }
@@ -290,14 +320,15 @@ static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
 static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     struct fault *x = &s->fragments->faults[lead];
     const struct spec_value *v = x->operand == 'a' ? &s->content.spec->mma.a : &s->content.spec->mma.b;
-    const char *suspects = "address, width or order of the fragment's load";
-    merge_line(s, t, lead);
-    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
     const struct element_table *codes = element_codes(&s->content.elements, v);
+    const char *suspects = "address, width or order of the fragment's load";
+    const bool handed = handed_wrong(x);
+    merge_line(s, t, lead, is_one_cause(s, t, lead, codes));
+    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
     const char *line = v->field == VALUE_ACTIVATION_Q ? "token" : "row";
     char *rule = codes != NULL ? quad_rule(codes, x->quads, x->quad_count, line, &suspects) : NULL;
     char *warps = warps_text(s, x->warps);
-    suspects = handed_wrong(x) ? "another register handed to the mma than the one that was loaded for it" : suspects;
+    suspects = handed ? "another register handed to the mma than the one that was loaded for it" : suspects;
     out->where.has_thread = true;
     memcpy(out->where.block, x->place.block, sizeof out->where.block);
     out->where.warp = x->warp;
