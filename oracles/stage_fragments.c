@@ -309,7 +309,7 @@ static void merge_line(struct stages *s, const struct trace *t, size_t lead, boo
         x->warps |= y->warps;
         for (size_t k = 0; k < y->quad_count; ++k) { /* the later ones in turn with the first */
             const size_t at = x->quad_count < SAMPLES ? x->quad_count : (k * 7 + i) % SAMPLES;
-            if (y->quads[k].block == x->place.block_number) {
+            if (y->quads[k].block == x->place.block_number && (any_loader || x->quad_count < SAMPLES)) {
                 x->quads[at] = y->quads[k];
                 x->quad_count += at == x->quad_count;
             }
