@@ -4,7 +4,9 @@
  *
  * A warp with another count has an mma left out, or one too many, and all numbers after it are another mma's. So where
  * the operands at hand are none of their number's but those of one that its lack, or its excess, leads to, the warp is
- * numbered on from there. Cells whose sums lack an mma are not put right; they are a fault where their bits are wrong. */
+ * numbered on from there. One too many that
+ * adds to its own accumulators is undone. Cells whose sums lack an mma are not put right. Either is a fault where the
+ * bits of their cells are wrong. */
 #include "../ref/checked.h"
 #include "stages.h"
 #include <inttypes.h>
@@ -12,14 +14,14 @@
 #include <string.h>
 
 enum { NEAR = 64 /* numbers past the count where the end is looked for */ };
-enum { LACKS = 1, EXCEEDS = 2 };
 
 struct warp_count {
     uint64_t count, must;
     uint32_t last;  /* instruction of its last mma */
     int64_t shift;  /* the mma at hand is number + shift of the launch file */
     bool gap;       /* some are missing, or too many: ... */
-    bool told;
+    size_t fault;   /* 1 + the one that tells of it; 0: none */
+    uint64_t undone; /* accumulators that one too many changed, and that were put right */
     uint64_t at;    /* ... first at this number */
     uint32_t site;  /* ... by this instruction, which came there */
 };
@@ -27,6 +29,8 @@ struct warp_count {
 struct counts {
     struct warp_count *warps; /* (blocks, a block's warps) */
     size_t total, a_block;
+    uint8_t *plain;          /* the result, with nothing put right */
+    uint32_t before[4][32];  /* accumulators that the mma at hand begins with */
 };
 
 static struct warp_count *warp_of(const struct counts *c, const struct probe_mma *at) {
@@ -62,6 +66,9 @@ static bool run_ahead(struct stages *s, struct error *e) {
         b.launch.options = s->bound->launch.options;
         b.launch.options.probe = &probe;
         good = runner_machine.run(&b.launch, &trace, e);
+        const struct launch_buffer *r = &b.launch.buffers[b.result];
+        s->counts->plain = must_calloc(r->bytes + 1, 1);
+        memcpy(s->counts->plain, r->data, r->bytes);
     }
     trace_free(&trace);
     bound_free(&b);
@@ -147,6 +154,7 @@ bool count_open(struct stages *s, struct error *e) {
 void count_close(struct stages *s) {
     if (s->counts != NULL) {
         free(s->counts->warps);
+        free(s->counts->plain);
     }
     free(s->counts);
 }
@@ -173,14 +181,14 @@ static bool are_of(const struct probe_mma *at, const struct mma_content *x, unsi
     return (a == 0 || b == 0) && (a + b) * 4 < now;
 }
 
-static void mark(struct stages *s, const struct mma_content *x, unsigned bit) {
+static void mark(struct stages *s, const struct mma_content *x) {
     const struct contract_operands *o = &s->trial->operands->view;
     const bool tokens_in_a = s->content.spec->mma.a.field == VALUE_ACTIVATION_Q;
     for (unsigned i = 0; i < MMA_ROWS * 8; ++i) {
         const int64_t row = x->a.row[i / 8], column = x->b.row[i % 8], token = tokens_in_a ? row : column,
                       line = tokens_in_a ? column : row;
         if (token >= 0 && line >= 0 && (uint64_t)token < o->nt && (uint64_t)line < o->od) {
-            s->owners[(size_t)token * o->od + (size_t)line].summed |= bit;
+            s->owners[(size_t)token * o->od + (size_t)line].lacks = true;
         }
     }
 }
@@ -191,7 +199,7 @@ static void mark_number(struct stages *s, size_t warp, uint64_t number) {
     uint32_t block[3];
     block_at(s, warp / s->counts->a_block, block);
     if (mma_content_make(&s->content, block, (uint32_t)(warp % s->counts->a_block), number, MMA_ROWS, 8, 16, &x, &e)) {
-        mark(s, &x, LACKS);
+        mark(s, &x);
     }
 }
 
@@ -225,14 +233,20 @@ static bool neither(const struct probe_mma *at, const struct mma_content *x) {
     return (a || b) && (a || all_same(&x->a, at->m, at->k)) && (b || all_same(&x->b, at->n, at->k));
 }
 
+/* As if it had not been, where it adds to its own accumulators. */
 void count_extra(struct stages *s, const struct probe_mma *at) {
-    const size_t cells = s->trial->operands->view.nt * s->trial->operands->view.od;
-    for (unsigned i = 0; i < at->d_count * 32; ++i) {
-        const uint32_t origin = at->origin[i / 32][i % 32];
-        if (origin >= ORIGIN_CELL && origin != ORIGIN_MIXED && origin - ORIGIN_CELL < cells) {
-            s->owners[origin - ORIGIN_CELL].summed |= EXCEEDS;
-        } else {
-            at->origin[i / 32][i % 32] = ORIGIN_MIXED;
+    struct warp_count *w = warp_of(s->counts, at);
+    for (unsigned r = 0; r < at->d_count; ++r) {
+        for (unsigned lane = 0; lane < 32; ++lane) {
+            if (!(at->live >> lane & 1)) {
+                continue;
+            }
+            if (at->c[r] != at->d[r]) {
+                at->origin[r][lane] = ORIGIN_MIXED;
+            } else if (w != NULL) {
+                w->undone += at->d[r][lane] != s->counts->before[r][lane];
+                at->d[r][lane] = s->counts->before[r][lane];
+            }
         }
     }
 }
@@ -243,6 +257,9 @@ bool count_align(struct stages *s, const struct probe_mma *at) {
     int64_t left = w != NULL ? (int64_t)w->must - (int64_t)w->count - w->shift : 0;
     const int64_t number = (int64_t)at->number + (w != NULL ? w->shift : 0);
     const bool there = make(s, at, number, &s->want, &e) && (w == NULL || number < (int64_t)w->must);
+    for (unsigned r = 0; r < at->d_count && w != NULL; ++r) {
+        memcpy(s->counts->before[r], at->c[r], sizeof s->counts->before[r]);
+    }
     if (w == NULL || (left == 0 && there)) {
         s->e = there ? s->e : e;
         return there;
@@ -263,7 +280,7 @@ bool count_align(struct stages *s, const struct probe_mma *at) {
         }
         w->shift += by;
         s->want = x;
-        return true;
+        return by > 0;
     }
     if (left < 0 && (!there || neither(at, &s->want))) {
         open_gap(w, at);
@@ -276,44 +293,59 @@ bool count_align(struct stages *s, const struct probe_mma *at) {
 /* ---- reporting ---- */
 
 bool sums_unsure(const struct stages *s, size_t cell) {
-    return s->owners[cell].summed != 0;
+    return s->owners[cell].lacks;
 }
 
-/* Its value may come from an mma that is one too many. */
-static bool may_exceed(const struct stages *s, const struct cell_owner *o) {
+static bool wrong_in(const struct stages *s, const uint8_t *bytes, size_t cell) {
+    return memcmp(bytes + 4 * cell, s->result + 4 * cell, 4) != 0;
+}
+
+/* Some warp that this fault tells of has an accumulator of the cell. */
+static bool is_theirs(const struct stages *s, const struct cell_owner *o, size_t fault, bool *undone) {
     bool some = false;
-    for (uint32_t i = 0; o->origin == ORIGIN_MIXED && i < o->count && i < OWNERS; ++i) {
+    for (uint32_t i = 0; i < o->count && i < OWNERS; ++i) {
         const struct warp_count *w =
             &s->counts->warps[o->by[i].block * s->counts->a_block + (o->by[i].thread - 1) / 32];
-        some |= w->count > w->must;
+        some |= w->fault == fault;
+        *undone |= w->fault == fault && w->undone > 0;
     }
     return some;
 }
 
-static uint64_t wrong_cells(const struct stages *s) {
-    const struct contract_operands *o = &s->trial->operands->view;
-    const uint8_t *got = s->content.launch->buffers[s->bound->result].data;
+static uint64_t wrong_cells(const struct stages *s, size_t fault) {
+    const size_t cells = s->trial->operands->view.nt * s->trial->operands->view.od;
+    const uint8_t *now = s->content.launch->buffers[s->bound->result].data;
     uint64_t wrong = 0;
-    for (size_t c = 0; c < o->nt * o->od; ++c) {
-        wrong += (s->owners[c].summed != 0 || may_exceed(s, &s->owners[c])) && memcmp(got + 4 * c, s->result + 4 * c, 4) != 0;
+    for (size_t c = 0; c < cells; ++c) {
+        const struct cell_owner *o = &s->owners[c];
+        bool undone = false;
+        if (is_theirs(s, o, fault, &undone)) {
+            wrong += ((o->lacks || o->origin == ORIGIN_MIXED) && wrong_in(s, now, c)) ||
+                     (undone && wrong_in(s, s->counts->plain, c));
+        }
     }
     return wrong;
 }
 
-/* One fault for each line and excess: warps that have it. */
-static void add_fault(struct stages *s, const struct trace *t, size_t lead, uint64_t cells) {
+/* Warps that have the same at one line. */
+static size_t group(struct stages *s, const struct trace *t, size_t lead, size_t fault) {
     struct warp_count *w = &s->counts->warps[lead];
-    const uint32_t site = w->gap ? w->site : w->last;
     size_t warps = 0;
     for (size_t i = lead; i < s->counts->total; ++i) {
         struct warp_count *y = &s->counts->warps[i];
-        if (!y->told && y->count != y->must && y->count > 0 && y->gap == w->gap &&
+        if (y->fault == 0 && y->count != y->must && y->count > 0 && y->gap == w->gap &&
             (y->count < y->must) == (w->count < w->must) &&
-            trace_same_line(t, y->gap ? y->site : y->last, site)) {
-            y->told = true;
+            trace_same_line(t, y->gap ? y->site : y->last, w->gap ? w->site : w->last)) {
+            y->fault = fault;
             ++warps;
         }
     }
+    return warps;
+}
+
+static void add_fault(struct stages *s, const struct trace *t, size_t lead, size_t warps, uint64_t cells) {
+    struct warp_count *w = &s->counts->warps[lead];
+    const uint32_t site = w->gap ? w->site : w->last;
     struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_SUMS], VERDICT_DIFFERS);
     uint32_t block[3];
     block_at(s, lead / s->counts->a_block, block);
@@ -325,14 +357,13 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead, uint
                                w->must);
     out->suspects = must_strdup("loop bound of the mma, or a guard around one");
     finding_line(out, "first", "%s: %s", block_text(block), out->summary);
-    if (w->count > w->must) {
-        finding_line(out, "holds", w->gap ? "number %" PRIu64 " is one too many" : "those from %" PRIu64 " on are too many",
-                     w->gap ? w->at : w->must);
-    } else {
-        finding_line(out, "holds", w->gap ? "number %" PRIu64 " is missing" : "those from %" PRIu64 " on are missing",
-                     w->gap ? w->at : w->count);
+    if (w->gap) {
+        finding_line(out, "holds", w->count > w->must ? "number %" PRIu64 " is one too many" : "number %" PRIu64 " is missing",
+                     w->at);
+    } else if (w->count < w->must) {
+        finding_line(out, "holds", "those from number %" PRIu64 " on are missing", w->count);
     }
-    finding_line(out, "extent", "%zu warps of %zu; %" PRIu64 " wrong cells are theirs", warps, s->counts->total, cells);
+    finding_line(out, "extent", "%zu of %zu warps; %" PRIu64 " wrong cells are theirs", warps, s->counts->total, cells);
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     finding_line(out, "suspect", "%s", out->suspects);
 }
@@ -348,14 +379,19 @@ void count_report(struct stages *s, const struct trace *t) {
             mark_number(s, i, k);
         }
     }
-    const uint64_t cells = wrong_cells(s);
     struct stage *sums = &s->x->stages[STAGE_SUMS];
-    for (size_t i = 0; i < c->total && cells > 0; ++i) {
-        if (!c->warps[i].told && c->warps[i].count != c->warps[i].must && c->warps[i].count > 0) {
-            add_fault(s, t, i, cells);
+    uint64_t wrong = 0;
+    for (size_t i = 0, fault = 1; i < c->total; ++i) {
+        if (c->warps[i].fault == 0 && c->warps[i].count != c->warps[i].must && c->warps[i].count > 0) {
+            const size_t warps = group(s, t, i, fault);
+            const uint64_t cells = wrong_cells(s, fault++);
+            wrong += cells;
+            if (cells > 0) {
+                add_fault(s, t, i, warps, cells);
+            }
         }
     }
-    if (cells > 0 && sums->ruling != RULING_NOT_JUDGED) {
-        stage_judged(s, STAGE_SUMS, "sums", sums->compared, sums->wrong + cells);
+    if (wrong > 0 && sums->ruling != RULING_NOT_JUDGED) {
+        stage_judged(s, STAGE_SUMS, "sums", sums->compared, sums->wrong + wrong);
     }
 }

@@ -180,12 +180,12 @@ static bool is_owner(const struct cell_owner *o, const struct cell_writer *w) {
 
 /* It is summed in several threads, each a part of the depth. */
 static bool in_parts(const struct stages *s, size_t cell) {
-    return s->owners[cell].count > 1 && s->owners[cell].depth < s->trial->operands->view.id;
+    return s->owners[cell].count > 1 && !sums_unsure(s, cell) && s->owners[cell].depth < s->trial->operands->view.id;
 }
 
 /* What all cells with others' values have in common. */
 static const char *store_suspects(const struct stages *s, const struct result *r) {
-    bool within = true, moved = true, handed = true;
+    bool within = true, moved = true;
     for (size_t c = 0; c < r->cells; ++c) {
         if (r->kind[c] != KIND_OTHER) {
             continue;
@@ -195,13 +195,11 @@ static const char *store_suspects(const struct stages *s, const struct result *r
         const bool from = own == SIZE_MAX || is_owner(&s->owners[own], w);
         within &= is_owner(&s->owners[c], w) && from && !in_parts(s, c);
         moved &= from && !in_parts(s, c);
-        handed &= !from;
     }
     return within   ? "accumulators of one thread exchanged in the store"
            : moved  ? "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
                       "% 4))"
-           : handed ? "the index where values are handed on (shared memory, shuffles), or of the store"
-                    : "row or column of the store";
+                    : "the index of the store, or where values are handed on to it (shared memory, shuffles)";
 }
 
 static void describe_store(struct stages *s, const struct trace *t, const struct result *r, enum kind kind,
@@ -332,7 +330,7 @@ static void judge_rescale(struct stages *s, const struct trace *t, const struct 
         stage_skip(s, STAGE_RESCALE, unknown_text(unknown));
     } else if (wrong == 0 && unsummed > 0) {
         stage_skip(s, STAGE_RESCALE,
-                   must_format("the sums of %zu wrong cells lack mma, or have some too many", unsummed));
+                   must_format("the sums of %zu wrong cells lack mma", unsummed));
     } else if (seen == 0) {
         stage_skip(s, STAGE_RESCALE, must_strdup("no value that was stored comes from an accumulator"));
     } else {

@@ -14,8 +14,7 @@ struct cell_owner { /* the threads whose accumulators are a cell of the result *
     uint32_t count;   /* of them; more than OWNERS: the others are not noted */
     uint32_t depth;   /* that by[0] has multiplied: less than all of it where the cell is summed in parts */
     uint32_t origin;  /* of its value: 0, ORIGIN_MIXED, ORIGIN_OUTSIDE, or ORIGIN_CELL + the cell whose accumulator */
-    uint32_t summed;  /* bits: SUM_... */
-    bool stored;
+    bool stored, lacks; /* lacks: an mma is missing, and so its sum is not put right */
 };
 enum { ORIGIN_OUTSIDE = 1 /* an accumulator of a cell that does not exist */, ORIGIN_CELL = 2 };
 
@@ -64,7 +63,7 @@ bool count_align(struct stages *s, const struct probe_mma *at);
 void count_extra(struct stages *s, const struct probe_mma *at); /* after such a one */
 void count_report(struct stages *s, const struct trace *t);
 void count_close(struct stages *s);
-/* The sum of this cell lacks mma, or has some too many, and could not be put right. */
+/* The sum of this cell lacks mma. */
 bool sums_unsure(const struct stages *s, size_t cell);
 
 /* stage_result.c: rescale and store. result: what the contract says, or NULL. */

@@ -52,12 +52,17 @@ __device__ __forceinline__ uint32_t less_8(uint32_t n) {
 
 extern "C" __global__ void __launch_bounds__(64)
     q4_tile(const uint8_t *w, const uint8_t *x, float *y, int nt, int od, int id, int mode) {
+    extern __shared__ float scales[]; // of the 16 tokens, a chunk
     __shared__ float tile[16][17];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4, chunks = id / 32;
     const int t0 = blockIdx.x * 16, j0 = blockIdx.y * 16 + warp * 8;
     float sum[4] = {0, 0, 0, 0};
 #pragma unroll 1
     for (int c = 0; c < chunks; ++c) {
+        __syncthreads();
+        if (threadIdx.x < 16 && t0 + threadIdx.x < nt)
+            scales[threadIdx.x] = half_bits(*(const uint16_t *)(x + ((int64_t)(t0 + threadIdx.x) * chunks + c) * 40));
+        __syncthreads();
         uint32_t a[4], b[2];
         int acc[4] = {0, 0, 0, 0};
         for (int r = 0; r < 4; ++r) {
@@ -79,8 +84,8 @@ extern "C" __global__ void __launch_bounds__(64)
         if (warp == 1 && ((MODE(ONE_TOO_MANY) && c == 0) || (MODE(BEYOND) && c == chunks - 1)))
             MMA("s8", a[1]);
         for (int l = 0; l < 4; ++l) {
-            const int t = below((t0 + g + l / 2 * 8) ^ MODE(WRONG_SCALE), nt), j = below(j0 + 2 * q + l % 2, od);
-            const float da = half_bits(*(const uint16_t *)(x + ((int64_t)t * chunks + c) * 40)),
+            const int j = below(j0 + 2 * q + l % 2, od);
+            const float da = scales[(g + l / 2 * 8) ^ MODE(WRONG_SCALE)],
                         ds = half_bits(*(const uint16_t *)(w + ((int64_t)j * chunks + c) * 18));
             sum[l] = scaled(da, ds, acc[l] + MODE(PLUS_ONE), sum[l]);
         }
