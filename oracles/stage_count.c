@@ -29,6 +29,7 @@ struct warp_count {
 struct counts {
     struct warp_count *warps; /* (blocks, a block's warps) */
     size_t total, a_block;
+    uint64_t sums; /* of an mma */
     uint8_t *plain;          /* the result, with nothing put right */
     uint32_t before[4][32];  /* accumulators that the mma at hand begins with */
 };
@@ -47,7 +48,9 @@ static void no_operands(void *context, const struct probe_mma *at) {
     (void)context, (void)at;
 }
 static void count(void *context, const struct probe_mma *at) {
-    struct warp_count *w = warp_of(context, at);
+    struct counts *c = context;
+    struct warp_count *w = warp_of(c, at);
+    c->sums = at->d_count * 32;
     if (w != NULL) {
         ++w->count;
         w->last = (uint32_t)at->instruction;
@@ -334,7 +337,7 @@ static size_t group(struct stages *s, const struct trace *t, size_t lead, size_t
     for (size_t i = lead; i < s->counts->total; ++i) {
         struct warp_count *y = &s->counts->warps[i];
         if (y->fault == 0 && y->count != y->must && y->count > 0 && y->gap == w->gap &&
-            (y->count < y->must) == (w->count < w->must) &&
+            y->count - y->must == w->count - w->must &&
             trace_same_line(t, y->gap ? y->site : y->last, w->gap ? w->site : w->last)) {
             y->fault = fault;
             ++warps;
@@ -385,13 +388,15 @@ void count_report(struct stages *s, const struct trace *t) {
         if (c->warps[i].fault == 0 && c->warps[i].count != c->warps[i].must && c->warps[i].count > 0) {
             const size_t warps = group(s, t, i, fault);
             const uint64_t cells = wrong_cells(s, fault++);
-            wrong += cells;
             if (cells > 0) {
+                wrong += c->sums * warps *
+                         (c->warps[i].count < c->warps[i].must ? c->warps[i].must - c->warps[i].count
+                                                               : c->warps[i].count - c->warps[i].must);
                 add_fault(s, t, i, warps, cells);
             }
         }
     }
     if (wrong > 0 && sums->ruling != RULING_NOT_JUDGED) {
-        stage_judged(s, STAGE_SUMS, "sums", sums->compared, sums->wrong + wrong);
+        stage_judged(s, STAGE_SUMS, "sums", sums->compared + wrong, sums->wrong + wrong);
     }
 }

@@ -261,8 +261,8 @@ static void describe_rescale(struct stages *s, const struct trace *t, const stru
     }
     suspect_line(out, words != NULL ? "word offset in the load of the scales, or another word of a wide load taken"
                       : some_in_parts(s, r)
-                          ? "how the parts of a sum are put together, or the scales' products"
-                          : "order, rounding, or operand of the scales' products: their words, rows or sub-blocks");
+                          ? "how the parts of a sum are put together, or what they are scaled by"
+                          : "the scales' words, rows or sub-blocks, order or rounding, or what is added to the sums");
     free(words), free(consumed);
 }
 

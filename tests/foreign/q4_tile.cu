@@ -60,8 +60,11 @@ extern "C" __global__ void __launch_bounds__(64)
 #pragma unroll 1
     for (int c = 0; c < chunks; ++c) {
         __syncthreads();
-        if (threadIdx.x < 16 && t0 + threadIdx.x < nt)
-            scales[threadIdx.x] = half_bits(*(const uint16_t *)(x + ((int64_t)(t0 + threadIdx.x) * chunks + c) * 40));
+        if (threadIdx.x < 16)
+            scales[threadIdx.x] =
+                t0 + threadIdx.x < nt
+                    ? half_bits(*(const uint16_t *)(x + ((int64_t)(t0 + threadIdx.x) * chunks + c) * 40))
+                    : 0;
         __syncthreads();
         uint32_t a[4], b[2];
         int acc[4] = {0, 0, 0, 0};
