@@ -1,5 +1,6 @@
 /* What the PTX machine shows while a launch runs: shared memory at every barrier, and the fragments of every integer
- * mma, and which accumulator a stored value comes from. Off (launch_options.probe is NULL) it costs nothing: no record is made, no byte is noted.
+ * mma, and which accumulator a stored value comes from. Off (launch_options.probe is NULL) it costs nothing: no record
+ * is made, no byte is noted.
  *
  * A probe may change what it is shown, so that what follows works on right bytes. Blocks run on several CPU threads
  * and, where the watches ask for it, more than once (gpu/machine/runner.c): a probe that keeps anything runs with
@@ -60,11 +61,12 @@ struct probe_mma { /* mma.sync with integers of 8 bits, PTX ISA 9.7.14.5 */
     bool a_unsigned, b_unsigned;
     bool saturates; /* .satfinite */
     unsigned a_count, b_count, d_count;
-    /* (32) the word of each lane. a, b: copies for this mma alone; d: before the mma what it held, after it the result */
+    /* (32) the word of each lane. a, b: copies for this mma alone; d: before the mma what it held, after it the result
+     */
     uint32_t *a[4], *b[2], *d[4];
-    uint32_t *origin[4];                  /* (32) of d: before the mma that of c, to be set after it */
+    uint32_t *origin[4];                   /* (32) of d: before the mma that of c, to be set after it */
     struct probe_written a_by[4], b_by[2]; /* who wrote the registers that were copied */
-    const uint32_t *c[4];         /* (32) before the mma; the registers may be those of d */
+    const uint32_t *c[4];                  /* (32) before the mma; the registers may be those of d */
 };
 
 struct probe {

@@ -91,7 +91,8 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
 
 static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t **result, struct error *e) {
     const struct trial *t = s->trial;
-    const struct probe probe = {.context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stored = on_stored};
+    const struct probe probe = {
+        .context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stored = on_stored};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
         !content_open(b, t->operands, &s->content, e)) {
         return false;
@@ -105,7 +106,8 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     staging_open(s);
     fragments_open(s);
     sums_open(s);
-    if (is_matrix(t) && t->spec->mma.given && t->operands->view.nt * t->operands->view.od < ORIGIN_MIXED - ORIGIN_CELL) {
+    if (is_matrix(t) && t->spec->mma.given &&
+        t->operands->view.nt * t->operands->view.od < ORIGIN_MIXED - ORIGIN_CELL) {
         s->owners = calloc(t->operands->view.nt * t->operands->view.od, sizeof *s->owners);
         if (s->owners == NULL) {
             return fail(e, "no memory to note the threads of a result");

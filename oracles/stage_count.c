@@ -17,21 +17,21 @@ enum { NEAR = 64 /* numbers past the count where the end is looked for */ };
 
 struct warp_count {
     uint64_t count, must;
-    uint32_t last;  /* instruction of its last mma */
-    int64_t shift;  /* the mma at hand is number + shift of the launch file */
-    bool gap;       /* some are missing, or too many: ... */
-    size_t fault;   /* 1 + the one that tells of it; 0: none */
+    uint32_t last;   /* instruction of its last mma */
+    int64_t shift;   /* the mma at hand is number + shift of the launch file */
+    bool gap;        /* some are missing, or too many: ... */
+    size_t fault;    /* 1 + the one that tells of it; 0: none */
     uint64_t undone; /* accumulators that one too many changed, and that were put right */
-    uint64_t at;    /* ... first at this number */
-    uint32_t site;  /* ... by this instruction, which came there */
+    uint64_t at;     /* ... first at this number */
+    uint32_t site;   /* ... by this instruction, which came there */
 };
 
 struct counts {
     struct warp_count *warps; /* (blocks, a block's warps) */
     size_t total, a_block;
-    uint64_t sums; /* of an mma */
-    uint8_t *plain;          /* the result, with nothing put right */
-    uint32_t before[4][32];  /* accumulators that the mma at hand begins with */
+    uint64_t sums;          /* of an mma */
+    uint8_t *plain;         /* the result, with nothing put right */
+    uint32_t before[4][32]; /* accumulators that the mma at hand begins with */
 };
 
 static struct warp_count *warp_of(const struct counts *c, const struct probe_mma *at) {
@@ -59,8 +59,7 @@ static void count(void *context, const struct probe_mma *at) {
 
 static bool run_ahead(struct stages *s, struct error *e) {
     const struct trial *t = s->trial;
-    const struct probe probe = {
-        .context = s->counts, .barrier = no_barrier, .operands = no_operands, .sums = count};
+    const struct probe probe = {.context = s->counts, .barrier = no_barrier, .operands = no_operands, .sums = count};
     struct bound b = {0};
     struct trace trace = {0};
     bool good = bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, &b, e);
@@ -216,8 +215,8 @@ static void open_gap(struct warp_count *w, const struct probe_mma *at) {
 
 static bool make(struct stages *s, const struct probe_mma *at, int64_t number, struct mma_content *out,
                  struct error *e) {
-    return number >= 0 && mma_content_make(&s->content, at->place.block, at->warp, (uint64_t)number, at->m, at->n,
-                                           at->k, out, e);
+    return number >= 0 &&
+           mma_content_make(&s->content, at->place.block, at->warp, (uint64_t)number, at->m, at->n, at->k, out, e);
 }
 
 static bool all_same(const struct mma_operand *o, unsigned lines, unsigned depths) {
@@ -267,10 +266,10 @@ bool count_align(struct stages *s, const struct probe_mma *at) {
         s->e = there ? s->e : e;
         return there;
     }
-    const unsigned rows = at->m == 16 ? 2 : 1,
-                   now = there ? wrong_bytes(at->a, at->a_count, rows, at->live, &s->want.a) +
-                                     wrong_bytes(at->b, at->b_count, 1, at->live, &s->want.b)
-                               : 0;
+    const unsigned rows = at->m == 16 ? 2 : 1, now = there
+                                                         ? wrong_bytes(at->a, at->a_count, rows, at->live, &s->want.a) +
+                                                               wrong_bytes(at->b, at->b_count, 1, at->live, &s->want.b)
+                                                         : 0;
     for (int64_t by = left < 0 ? -1 : 1; now > 0 && by * (left < 0 ? -1 : 1) <= (left < 0 ? -left : left);
          by += left < 0 ? -1 : 1) {
         struct mma_content x;
@@ -356,12 +355,13 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead, size
     memcpy(out->where.block, block, sizeof block);
     out->where.warp = (uint32_t)(lead % s->counts->a_block);
     where_site(&out->where, t, site);
-    out->summary = must_format("warp %u executed %" PRIu64 " mma, and must execute %" PRIu64, out->where.warp, w->count,
-                               w->must);
+    out->summary =
+        must_format("warp %u executed %" PRIu64 " mma, and must execute %" PRIu64, out->where.warp, w->count, w->must);
     out->suspects = must_strdup("loop bound of the mma, or a guard around one");
     finding_line(out, "first", "%s: %s", block_text(block), out->summary);
     if (w->gap) {
-        finding_line(out, "holds", w->count > w->must ? "number %" PRIu64 " is one too many" : "number %" PRIu64 " is missing",
+        finding_line(out, "holds",
+                     w->count > w->must ? "number %" PRIu64 " is one too many" : "number %" PRIu64 " is missing",
                      w->at);
     } else if (w->count < w->must) {
         finding_line(out, "holds", "those from number %" PRIu64 " on are missing", w->count);

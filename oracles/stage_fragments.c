@@ -18,9 +18,9 @@ enum { SAMPLES = 128, OF_A_ROW = 2 };
 struct fault { /* of one operand of one instruction */
     char operand;
     uint32_t instruction, loader; /* the mma; who wrote the first register, or the mma itself where nobody did */
-    uint64_t registers; /* wrong ones, lane by lane */
-    uint64_t handed;    /* of them those that are right for another operand */
-    uint64_t flat;      /* of them those of registers whose bytes are all the same: they show nothing */
+    uint64_t registers;           /* wrong ones, lane by lane */
+    uint64_t handed;              /* of them those that are right for another operand */
+    uint64_t flat;                /* of them those of registers whose bytes are all the same: they show nothing */
     struct probe_place place;
     uint64_t number; /* of the first one */
     uint32_t warp, lane, index, byte;
@@ -34,7 +34,7 @@ struct fault { /* of one operand of one instruction */
 };
 
 enum { WRITES = 1 << 14 };
-struct use { /* of what one write left in a register */
+struct use {         /* of what one write left in a register */
     uint64_t number; /* the write; 0: none */
     bool right;      /* for some operand */
     size_t fault;    /* before that, wrong lanes of this fault */
@@ -110,8 +110,8 @@ static struct fault *fault_of(struct fragments *f, char operand, size_t instruct
         }
     }
     f->faults = must_realloc(f->faults, f->count + 1, sizeof *f->faults);
-    f->faults[f->count] = (struct fault){
-        .operand = operand, .instruction = (uint32_t)instruction, .loader = (uint32_t)loader};
+    f->faults[f->count] =
+        (struct fault){.operand = operand, .instruction = (uint32_t)instruction, .loader = (uint32_t)loader};
     return &f->faults[f->count++];
 }
 
@@ -163,7 +163,8 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
     if (!wrong) {
         return;
     }
-    sample(s, fault_of(s->fragments, o->name, at->instruction, writer_of(at, o, r)), o->value, &q, o->want->row[line], o->want->k[k0]);
+    sample(s, fault_of(s->fragments, o->name, at->instruction, writer_of(at, o, r)), o->value, &q, o->want->row[line],
+           o->want->k[k0]);
     for (unsigned i = 0; i < QUAD; ++i) { /* put right */
         if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
             uint32_t *word = &o->registers[r][4 * g + i / 4];

@@ -5,7 +5,8 @@
  *   rescale  a value whose bits are not those that the contract gives its own cell
  *   store    a cell that nobody stored, or that has wrong bits and the value of another cell, or of no accumulator
  *
- * A cell with the right bits is right, whoever stored it. Where a value cannot be followed, wrong bits are not judged. */
+ * A cell with the right bits is right, whoever stored it. Where a value cannot be followed, wrong bits are not judged.
+ */
 #include "../ref/checked.h"
 #include "pattern.h"
 #include "probe.h"
@@ -31,11 +32,11 @@ struct result { /* a matrix of f32, or a plain sequence of cells */
     const struct buffer_coverage *coverage;
     const uint8_t *want;
     size_t cells, n0, n1, cell_bytes;
-    uint8_t *kind;    /* (cells) enum kind */
-    uint8_t *value;   /* (cells, cell_bytes) the value that was computed for a cell, wherever it was stored */
-    uint8_t *wrong;   /* (cells) it was seen, and is wrong */
-    uint8_t *seen;    /* (cells) */
-    size_t *carrier;  /* (cells) the cell it was stored in */
+    uint8_t *kind;   /* (cells) enum kind */
+    uint8_t *value;  /* (cells, cell_bytes) the value that was computed for a cell, wherever it was stored */
+    uint8_t *wrong;  /* (cells) it was seen, and is wrong */
+    uint8_t *seen;   /* (cells) */
+    size_t *carrier; /* (cells) the cell it was stored in */
 };
 
 static bool unwritten(const struct result *r, size_t cell) {
@@ -63,14 +64,14 @@ static size_t source_of(const struct stages *s, const struct result *r, size_t c
 
 static enum kind kind_of(const struct stages *s, const struct result *r, size_t cell) {
     const struct cell_owner *o = s->owners != NULL ? &s->owners[cell] : NULL;
-    return unwritten(r, cell)                                                  ? KIND_UNWRITTEN
-           : right(r, cell)                                                    ? KIND_RIGHT
-           : o == NULL                                                         ? KIND_OWN
-           : !o->stored || o->origin == ORIGIN_MIXED                           ? KIND_UNKNOWN
-           : o->origin == 0                                                    ? (o->count > 0 ? KIND_NOTHING : KIND_UNKNOWN)
-           : source_of(s, r, cell) != cell                                     ? KIND_OTHER
-           : sums_unsure(s, cell)                                              ? KIND_UNSUMMED
-                                                                               : KIND_OWN;
+    return unwritten(r, cell)                        ? KIND_UNWRITTEN
+           : right(r, cell)                          ? KIND_RIGHT
+           : o == NULL                               ? KIND_OWN
+           : !o->stored || o->origin == ORIGIN_MIXED ? KIND_UNKNOWN
+           : o->origin == 0                          ? (o->count > 0 ? KIND_NOTHING : KIND_UNKNOWN)
+           : source_of(s, r, cell) != cell           ? KIND_OTHER
+           : sums_unsure(s, cell)                    ? KIND_UNSUMMED
+                                                     : KIND_OWN;
 }
 
 /* Every value that is in some cell, under the cell it was computed for: its own one when that has it. */
@@ -111,7 +112,8 @@ static char *consumed_text(const struct stages *s, const struct trace *t, const 
                                .operands = &s->trial->operands->view,
                                .result = s->bound->result,
                                .complete = true};
-    char *text = c->weight != NULL && strcmp(c->result, "f32") == 0 ? probe_matrix(&e, s->bound->result, r->wrong) : NULL;
+    char *text =
+        c->weight != NULL && strcmp(c->result, "f32") == 0 ? probe_matrix(&e, s->bound->result, r->wrong) : NULL;
     free(buffers);
     return text;
 }
@@ -196,19 +198,18 @@ static const char *store_suspects(const struct stages *s, const struct result *r
         within &= is_owner(&s->owners[c], w) && from && !in_parts(s, c);
         moved &= from && !in_parts(s, c);
     }
-    return within   ? "accumulators of one thread exchanged in the store"
-           : moved  ? "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
-                      "% 4))"
-                    : "the index of the store, or where values are handed on to it (shared memory, shuffles)";
+    return within  ? "accumulators of one thread exchanged in the store"
+           : moved ? "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
+                     "% 4))"
+                   : "the index of the store, or where values are handed on to it (shared memory, shuffles)";
 }
 
 static void describe_store(struct stages *s, const struct trace *t, const struct result *r, enum kind kind,
                            const uint8_t *wrong) {
     const size_t cell = first_of(wrong), own = source_of(s, r, cell);
     const struct cell_writer *w = &r->coverage->cells[cell].last;
-    struct finding *out =
-        begin(s, r, STAGE_STORE, kind == KIND_UNWRITTEN ? VERDICT_UNWRITTEN : VERDICT_DIFFERS, cell,
-              bits_at(r->buffer->data, r, cell));
+    struct finding *out = begin(s, r, STAGE_STORE, kind == KIND_UNWRITTEN ? VERDICT_UNWRITTEN : VERDICT_DIFFERS, cell,
+                                bits_at(r->buffer->data, r, cell));
     if (kind == KIND_UNWRITTEN) {
         finding_line(out, "by", "nobody: the cell was never stored");
     } else {
@@ -329,8 +330,7 @@ static void judge_rescale(struct stages *s, const struct trace *t, const struct 
     } else if (wrong == 0 && unknown > 0) {
         stage_skip(s, STAGE_RESCALE, unknown_text(unknown));
     } else if (wrong == 0 && unsummed > 0) {
-        stage_skip(s, STAGE_RESCALE,
-                   must_format("the sums of %zu wrong cells lack mma", unsummed));
+        stage_skip(s, STAGE_RESCALE, must_format("the sums of %zu wrong cells lack mma", unsummed));
     } else if (seen == 0) {
         stage_skip(s, STAGE_RESCALE, must_strdup("no value that was stored comes from an accumulator"));
     } else {

@@ -50,8 +50,8 @@ static void check_begin(struct stages *s, const struct probe_mma *at, const stru
     const int64_t k = want->a.k[0];
     if (want->from >= 0 && !plain_buffers(s) && (want->from > k || (k - want->from) % at->k != 0)) {
         expr_fail(s->content.spec->mma.from, &s->e,
-                  "mma: number %" PRIu64 " of warp %u multiplies from k %" PRId64 " on: its accumulator cannot begin at %" PRId64
-                  ", but at k 0 of it or a multiple of %u before",
+                  "mma: number %" PRIu64 " of warp %u multiplies from k %" PRId64
+                  " on: its accumulator cannot begin at %" PRId64 ", but at k 0 of it or a multiple of %u before",
                   at->number, at->warp, k, want->from, at->k);
     }
 }
@@ -253,7 +253,8 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
                                     : must_format("accumulator %u of lane %u: the sum of row %" PRId64
                                                   " of A and column %" PRId64 " of B",
                                                   x->index, x->lane, x->row, x->column);
-    const char *suspects = x->why == WRONG_BEGIN   ? "the accumulator is not set, or not kept, where a sum begins or goes on"
+    const char *suspects = x->why == WRONG_BEGIN
+                               ? "the accumulator is not set, or not kept, where a sum begins or goes on"
                            : x->why == WRONG_TYPES ? "type of the operands of the mma: signed or unsigned"
                            : x->why != 0           ? "type of the operands of the mma, and where its accumulator begins"
                                                    : NULL;

@@ -11,9 +11,9 @@ struct cell_owner { /* the threads whose accumulators are a cell of the result *
     struct {
         uint32_t block, thread; /* 1 + number in the block */
     } by[OWNERS];
-    uint32_t count;   /* of them; more than OWNERS: the others are not noted */
-    uint32_t depth;   /* that by[0] has multiplied: less than all of it where the cell is summed in parts */
-    uint32_t origin;  /* of its value: 0, ORIGIN_MIXED, ORIGIN_OUTSIDE, or ORIGIN_CELL + the cell whose accumulator */
+    uint32_t count;     /* of them; more than OWNERS: the others are not noted */
+    uint32_t depth;     /* that by[0] has multiplied: less than all of it where the cell is summed in parts */
+    uint32_t origin;    /* of its value: 0, ORIGIN_MIXED, ORIGIN_OUTSIDE, or ORIGIN_CELL + the cell whose accumulator */
     bool stored, lacks; /* lacks: an mma is missing, and so its sum is not put right */
 };
 enum { ORIGIN_OUTSIDE = 1 /* an accumulator of a cell that does not exist */, ORIGIN_CELL = 2 };

@@ -29,7 +29,7 @@ static void expect_stages(int mode, const char *size, const char *wrong) {
     struct result r = run_command("explain tests/foreign/q4_tile.yaml --data rand --set mode=%d %s", mode, size);
     cr_expect(r.code == (*wrong != 0), "mode %d: exit %d:\n%s", mode, r.code, r.text);
     for (int k = 0; k < STAGES; ++k) {
-        const char *want = strchr(wrong, letters[k]) != NULL    ? "WRONG "
+        const char *want = strchr(wrong, letters[k]) != NULL   ? "WRONG "
                            : strchr(wrong, skipped[k]) != NULL ? "not judged: "
                                                                : "ok ";
         char line[64];
@@ -108,7 +108,7 @@ Test(explain_kernels, an_mma_missing_or_one_too_many) {
 Test(explain_kernels, another_register_handed_over) {
     expect_stages(SAME_REGISTER, "", "f");
     expect_text(SAME_REGISTER, "  but     1024 of them hold what is right for another operand of an mma\n"
-                               "  site    tests/foreign/q4_tile.cu:80  mma.sync.");
+                               "  site    tests/foreign/q4_tile.cu:83  mma.sync.");
     expect_text(SAME_REGISTER, "  suspect another register handed to the mma than the one that was loaded for it\n");
 }
 
@@ -116,11 +116,12 @@ Test(explain_kernels, another_register_handed_over) {
 Test(explain_kernels, from_is_checked, .init = make_folder, .fini = remove_folder) {
     static const char *const froms[] = {"9223372036854775807", "i * 32 + 32", "i - i + 5"};
     for (size_t i = 0; i < sizeof froms / sizeof *froms; ++i) {
-        char *command = must_format("{ sed \"s,^ptx: .*,ptx: $PWD/tests/foreign/q4_tile.ptx,\" tests/foreign/q4_tile.yaml; "
-                                    "echo '  from: %s'; } > %s/in.yaml",
-                                    froms[i], run_folder);
+        char *command =
+            must_format("{ sed \"s,^ptx: .*,ptx: $PWD/tests/foreign/q4_tile.ptx,\" tests/foreign/q4_tile.yaml; "
+                        "echo '  from: %s'; } > %s/in.yaml",
+                        froms[i], run_folder);
         cr_assert(system(command) == 0);
-        expect_result(run_command("explain %s/in.yaml", run_folder), 2, "in.yaml:23:9: mma: number 0 of warp 0 ");
+        expect_result(run_command("explain %s/in.yaml", run_folder), 2, "in.yaml:24:9: mma: number 0 of warp 0 ");
         free(command);
     }
 }

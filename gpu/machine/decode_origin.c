@@ -58,15 +58,14 @@ static void emit_origin(struct decoder *d, enum origin_kind kind, const struct r
 /* The address as a register behind the sources; false: of a space whose values are not followed. */
 static bool add_address(struct decoder *d, struct registers *x, const struct ptx_operand *o, int64_t *imm) {
     const struct ptx_instruction *in = d->in;
-    const bool shared = has_part(in, "shared") || has_part(in, "shared::cta"),
-               global = has_part(in, "global");
+    const bool shared = has_part(in, "shared") || has_part(in, "shared::cta"), global = has_part(in, "global");
     const int64_t space = shared ? ORIGIN_SHARED : global ? ORIGIN_GLOBAL : ORIGIN_GENERIC;
     int64_t displacement = o->displacement;
     uint64_t variable = 0;
     bool is_wide = true;
-    if (!shared && !global && (has_part(in, "local") || has_part(in, "const") || has_part(in, "param") ||
-                               has_part(in, "param::entry") || has_part(in, "param::func") ||
-                               has_part(in, "shared::cluster")))
+    if (!shared && !global &&
+        (has_part(in, "local") || has_part(in, "const") || has_part(in, "param") || has_part(in, "param::entry") ||
+         has_part(in, "param::func") || has_part(in, "shared::cluster")))
         return false;
     if (o->kind != PTX_OP_ADDRESS)
         return false;
@@ -106,17 +105,17 @@ static bool shuffle(struct decoder *d) {
 }
 
 static enum origin_kind memory_kind(const struct ptx_instruction *in) {
-    return has_opcode(in, "ld") || has_opcode(in, "ldu")    ? ORIGIN_LOAD
-           : has_opcode(in, "st")                           ? ORIGIN_STORE
+    return has_opcode(in, "ld") || has_opcode(in, "ldu")     ? ORIGIN_LOAD
+           : has_opcode(in, "st")                            ? ORIGIN_STORE
            : has_opcode(in, "red") || has_opcode(in, "atom") ? ORIGIN_ATOMIC
-           : has_opcode(in, "cp") && has_part(in, "async")  ? ORIGIN_COPY
-                                                            : ORIGIN_FLOW;
+           : has_opcode(in, "cp") && has_part(in, "async")   ? ORIGIN_COPY
+                                                             : ORIGIN_FLOW;
 }
 
 /* Of an access in a space that is not followed: the kernel's parameters and constants hold no accumulators. */
 static enum origin_kind untracked(const struct decoder *d) {
     return has_part(d->in, "const") || (d->f->entry && formal(d, d->in->operands[1].variable) >= 0) ? ORIGIN_NONE
-                                                                                                   : ORIGIN_UNKNOWN;
+                                                                                                    : ORIGIN_UNKNOWN;
 }
 
 static void memory(struct decoder *d, enum origin_kind kind) {

@@ -135,7 +135,7 @@ static void load(struct warp *w, struct origins *o, const struct record *r, uint
                 origin_tags(o, w->number, w->wide[r->wide + k])[lane] =
                     at.what == IN_SHARED ? shared_tag(w, o, at.at + k * element_size(r), element_size(r))
                     : at.what == IN_BUFFER && l->buffers[at.buffer].role == BUFFER_IN ? 0
-                                                                                     : ORIGIN_MIXED;
+                                                                                      : ORIGIN_MIXED;
     }
 }
 
@@ -222,6 +222,5 @@ void op_origin(struct warp *w, const struct record *r, uint32_t mask) {
         break;
     }
     for (uint32_t k = 0; k < r->dst; ++k)
-        o->written[w->number * o->slots + w->wide[r->wide + k] / 128] =
-            (struct probe_written){r->site, ++o->writes};
+        o->written[w->number * o->slots + w->wide[r->wide + k] / 128] = (struct probe_written){r->site, ++o->writes};
 }

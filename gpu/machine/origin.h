@@ -5,12 +5,12 @@
 
 #include "machine.h"
 
-struct origins {                    /* of a block in execution */
-    uint32_t *tags;                 /* (warps, slots, LANES) */
-    struct probe_written *written;  /* (warps, slots) */
-    uint32_t *shared;               /* (shared_bytes / 4 + 1) */
-    bool in_matrices;               /* stmatrix has stored tagged values somewhere */
-    size_t slots;                   /* registers: one for each 128 bytes of the file */
+struct origins {                   /* of a block in execution */
+    uint32_t *tags;                /* (warps, slots, LANES) */
+    struct probe_written *written; /* (warps, slots) */
+    uint32_t *shared;              /* (shared_bytes / 4 + 1) */
+    bool in_matrices;              /* stmatrix has stored tagged values somewhere */
+    size_t slots;                  /* registers: one for each 128 bytes of the file */
     uint64_t writes;
 };
 
@@ -24,8 +24,8 @@ enum origin_kind {
     ORIGIN_LOAD,
     ORIGIN_STORE,
     ORIGIN_ATOMIC,
-    ORIGIN_COPY,      /* cp.async to shared memory */
-    ORIGIN_MATRICES,  /* stmatrix */
+    ORIGIN_COPY,     /* cp.async to shared memory */
+    ORIGIN_MATRICES, /* stmatrix */
     ORIGIN_LDMATRIX,
 };
 enum origin_space { ORIGIN_SHARED, ORIGIN_GLOBAL, ORIGIN_GENERIC };

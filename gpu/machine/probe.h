@@ -21,8 +21,8 @@ void probe_at_barrier(struct block *b);
 /* Access r->c of these lanes, `bytes` each, stores at shared addresses at[lane]. */
 void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes);
 
-/* Records around an mma. wide: d[4] a[4] b[2] c[4] as written, then a[4] b[2] as the mma takes them; imm: index into tensor_forms | the mma's MMA_...
- * flags << 16. */
+/* Records around an mma. wide: d[4] a[4] b[2] c[4] as written, then a[4] b[2] as the mma takes them; imm: index into
+ * tensor_forms | the mma's MMA_... flags << 16. */
 handler op_probe_operands, op_probe_sums;
 
 #endif
