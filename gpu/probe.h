@@ -1,5 +1,6 @@
 /* What the PTX machine shows while a launch runs: shared memory at every barrier, and the fragments of every integer
- * mma. Off (launch_options.probe is NULL) it costs nothing: no record is made, no byte is noted.
+ * mma, and which accumulator a stored value comes from. Off (launch_options.probe is NULL) it costs nothing: no record
+ * is made, no byte is noted.
  *
  * A probe may change what it is shown, so that what follows works on right bytes. Blocks run on several CPU threads
  * and, where the watches ask for it, more than once (gpu/machine/runner.c): a probe that keeps anything runs with
@@ -31,6 +32,27 @@ struct probe_barrier { /* every warp that has not exited has come to it, and non
     const struct probe_write *writes; /* (bytes) */
 };
 
+struct probe_written {    /* the last write of a register */
+    uint32_t instruction; /* index into trace.sites */
+    uint64_t number;      /* of all writes of the launch; 0: there was none */
+};
+
+/* Where a value comes from: 0, no accumulator; what the probe gave the accumulators of an mma; ORIGIN_MIXED: several of
+ * them, or nobody knows, as behind local memory, a call, or a buffer that the launch writes. Followed through
+ * registers, shuffles and shared memory. Addresses and predicates do not count. */
+#define ORIGIN_MIXED UINT32_MAX
+
+struct probe_store { /* one element of a store to a buffer, before it is done */
+    struct probe_place place;
+    uint32_t warp, lane;
+    size_t instruction; /* index into trace.sites */
+    size_t buffer;      /* of the launch */
+    uint64_t offset;    /* may be past its end */
+    uint32_t bytes;
+    uint32_t origin;
+    bool adds; /* an atomic */
+};
+
 struct probe_mma { /* mma.sync with integers of 8 bits, PTX ISA 9.7.14.5 */
     struct probe_place place;
     uint32_t warp, live; /* live: lanes that take part */
@@ -40,8 +62,12 @@ struct probe_mma { /* mma.sync with integers of 8 bits, PTX ISA 9.7.14.5 */
     bool a_unsigned, b_unsigned;
     bool saturates; /* .satfinite */
     unsigned a_count, b_count, d_count;
-    uint32_t *a[4], *b[2], *d[4]; /* (32) the word of each lane; d: before the mma what it held, after it the result */
-    const uint32_t *c[4];         /* (32) before the mma; the registers may be those of d */
+    /* (32) the word of each lane. a, b: copies for this mma alone; d: before the mma what it held, after it the result
+     */
+    uint32_t *a[4], *b[2], *d[4];
+    uint32_t *origin[4];                   /* (32) of d: before the mma that of c, to be set after it */
+    struct probe_written a_by[4], b_by[2]; /* who wrote the registers that were copied */
+    const uint32_t *c[4];                  /* (32) before the mma; the registers may be those of d */
 };
 
 struct probe {
@@ -49,6 +75,7 @@ struct probe {
     void (*barrier)(void *context, const struct probe_barrier *at); /* none of them is NULL */
     void (*operands)(void *context, const struct probe_mma *at);    /* before the multiplication */
     void (*sums)(void *context, const struct probe_mma *at);        /* after it */
+    void (*stored)(void *context, const struct probe_store *at);    /* may be NULL */
     const bool *stop;                                               /* once it is true, the launch ends; or NULL */
 };
 

@@ -55,12 +55,10 @@ static void on_barrier(void *context, const struct probe_barrier *at) {
 /* Both calls of an mma come one after the other: what it must multiply is made once. */
 static void on_operands(void *context, const struct probe_mma *at) {
     struct stages *s = context;
-    s->wanted =
-        s->content.spec->mma.given && !s->e.text[0] &&
-        mma_content_make(&s->content, at->place.block, at->warp, at->number, at->m, at->n, at->k, &s->want, &s->e);
+    s->wanted = s->content.spec->mma.given && !s->e.text[0] && count_align(s, at);
     if (s->wanted) {
         fragments_operands(s, at, &s->want);
-        sums_operands(s, at);
+        sums_operands(s, at, &s->want);
     }
 }
 
@@ -68,7 +66,13 @@ static void on_sums(void *context, const struct probe_mma *at) {
     struct stages *s = context;
     if (s->wanted) {
         sums_results(s, at, &s->want);
+    } else if (s->owners != NULL) {
+        count_extra(s, at);
     }
+}
+
+static void on_stored(void *context, const struct probe_store *at) {
+    sums_stored(context, at);
 }
 
 /* ---- counting ---- */
@@ -175,7 +179,7 @@ void explain_counts_free(struct explain_counts *n) {
 static void barriers_needed(struct stages *s, const uint32_t block[3], uint64_t *needed, uint64_t *stages) {
     uint64_t full_at;
     *needed = 0;
-    if (s->counts->ran && content_given(s->content.spec) && !s->e.text[0] &&
+    if (s->ahead->ran && content_given(s->content.spec) && !s->e.text[0] &&
         content_stages(&s->content, stages, &s->e) &&
         content_full_at(&s->content, block, *stages - 1, &full_at, &s->e)) {
         *needed = full_at + 1;
@@ -187,7 +191,7 @@ bool block_fits(struct stages *s, const struct probe_place *at) {
         uint64_t needed, stages;
         barriers_needed(s, at->block, &needed, &stages);
         s->fit_block = at->block_number + 1;
-        s->fits = s->counts->barriers[at->block_number] >= needed;
+        s->fits = s->ahead->barriers[at->block_number] >= needed;
     }
     return s->fits;
 }
@@ -196,25 +200,25 @@ char *unfit_text(struct stages *s, bool *all) {
     const uint32_t *grid = s->content.launch->grid;
     uint64_t unfit = 0, needed, stages;
     char *first = NULL;
-    for (uint64_t i = 0; i < s->counts->blocks; ++i) {
+    for (uint64_t i = 0; i < s->ahead->blocks; ++i) {
         const uint32_t block[3] = {(uint32_t)(i % grid[0]), (uint32_t)(i / grid[0] % grid[1]),
                                    (uint32_t)(i / grid[0] / grid[1])};
         barriers_needed(s, block, &needed, &stages);
-        if (s->counts->barriers[i] >= needed) {
+        if (s->ahead->barriers[i] >= needed) {
             continue;
         }
         if (unfit++ == 0) {
             first = must_format("%s opened %" PRIu64 " barrier%s, and `stages` of %s has it come to %" PRIu64
                                 " for %" PRIu64 " stage%s",
-                                block_text(block), s->counts->barriers[i], s->counts->barriers[i] == 1 ? "" : "s",
+                                block_text(block), s->ahead->barriers[i], s->ahead->barriers[i] == 1 ? "" : "s",
                                 s->content.spec->path, needed, stages, stages == 1 ? "" : "s");
         }
     }
-    *all = unfit == s->counts->blocks;
+    *all = unfit == s->ahead->blocks;
     if (first == NULL || *all) {
         return first;
     }
-    char *text = must_format("%" PRIu64 " of %" PRIu64 " blocks not judged: %s", unfit, s->counts->blocks, first);
+    char *text = must_format("%" PRIu64 " of %" PRIu64 " blocks not judged: %s", unfit, s->ahead->blocks, first);
     free(first);
     return text;
 }
@@ -267,8 +271,12 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
 
 static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t **result, struct error *e) {
     const struct trial *t = s->trial;
-    const struct probe probe = {
-        .context = s, .barrier = on_barrier, .operands = on_operands, .sums = on_sums, .stop = &s->stop};
+    const struct probe probe = {.context = s,
+                                .barrier = on_barrier,
+                                .operands = on_operands,
+                                .sums = on_sums,
+                                .stored = on_stored,
+                                .stop = &s->stop};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
         !content_open(b, t->operands, &s->content, e)) {
         return false;
@@ -277,13 +285,14 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     staging_open(s);
     fragments_open(s);
     sums_open(s);
-    if (is_matrix(t) && t->spec->mma.given) {
+    if (is_matrix(t) && t->spec->mma.given &&
+        t->operands->view.nt * t->operands->view.od < ORIGIN_MIXED - ORIGIN_CELL) {
         s->owners = calloc(t->operands->view.nt * t->operands->view.od, sizeof *s->owners);
         if (s->owners == NULL) {
             return fail(e, "no memory to note the threads of a result");
         }
     }
-    if (!runner_machine.run(&b->launch, trace, e)) {
+    if (!count_open(s, e) || !runner_machine.run(&b->launch, trace, e)) {
         return false;
     }
     if (s->e.text[0]) {
@@ -293,10 +302,12 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     if (!evaluate(t, result, e)) {
         return false;
     }
+    s->result = *result;
     staging_report(s, trace);
     fragments_report(s, trace);
     leave_open(s, STAGE_FRAGMENTS);
     sums_report(s, trace);
+    count_report(s, trace);
     result_report(s, trace, *result);
     leave_open(s, STAGE_RESCALE);
     leave_open(s, STAGE_STORE);
@@ -307,13 +318,14 @@ bool explain_stages(const struct trial *t, const struct explain_counts *n, const
                     struct explanation *x, struct error *e) {
     struct bound bound = {0};
     struct trace trace = {0};
-    struct stages s = {.trial = t, .bound = &bound, .x = x, .counts = n, .race = unordered_load(plain)};
+    struct stages s = {.trial = t, .bound = &bound, .x = x, .ahead = n, .race = unordered_load(plain)};
     uint8_t *result = NULL;
     *x = (struct explanation){0};
     const bool good = run(&s, &bound, &trace, &result, e);
     staging_close(&s);
     fragments_close(&s);
     sums_close(&s);
+    count_close(&s);
     content_free(&s.content);
     free(s.owners);
     free(result);

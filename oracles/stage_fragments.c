@@ -1,5 +1,7 @@
 /* fragments: the registers of A and B that each mma is given hold the elements that the launch file says, in the places
- * that the instruction reads them from. A fault is one source line of mma and one operand.
+ * that the instruction reads them from. What is wrong is put right for this mma alone: the registers stay as they are.
+ * A fault is one operand and one source line: of who wrote the registers last, or of the mma, where what they hold is
+ * right for another operand that takes it, so that another register should have been handed over.
  *
  * Element of byte b of register r in lane L, g = L / 4, t = L % 4 (PTX ISA 9.7.14.5, fragments of m16n8k32, m16n8k16
  * and m8n8k16 with 8-bit elements):   A: row g + 8 (r % 2), k = 4 t + b + 16 (r / 2)    B: column g, k = 4 t + b + 16 r
@@ -15,8 +17,10 @@ enum { SAMPLES = 128, OF_A_ROW = 2 };
 
 struct fault { /* of one operand of one instruction */
     char operand;
-    uint32_t instruction;
-    uint64_t registers; /* wrong ones, lane by lane */
+    uint32_t instruction, loader; /* the mma; who wrote the first register, or the mma itself where nobody did */
+    uint64_t registers;           /* wrong ones, lane by lane */
+    uint64_t handed;              /* of them those that are right for another operand */
+    uint64_t flat;                /* of them those of registers whose bytes are all the same: they show nothing */
     struct probe_place place;
     uint64_t number; /* of the first one */
     uint32_t warp, lane, index, byte;
@@ -29,10 +33,19 @@ struct fault { /* of one operand of one instruction */
     bool reported;
 };
 
+enum { WRITES = 1 << 14 };
+struct use {         /* of what one write left in a register */
+    uint64_t number; /* the write; 0: none */
+    bool right;      /* for some operand */
+    size_t fault;    /* before that, wrong lanes of this fault */
+    uint64_t wrong;
+};
+
 struct fragments {
     struct fault *faults;
     size_t count;
     uint64_t compared, wrong;
+    struct use uses[WRITES]; /* by number of the write mod WRITES */
 };
 
 void fragments_open(struct stages *s) {
@@ -83,25 +96,32 @@ static void sample(struct stages *s, struct fault *x, const struct spec_value *v
 struct given { /* one operand of an mma */
     char name;
     uint32_t *const *registers;
+    const struct probe_written *by;
     unsigned count, rows; /* registers; rows 8 apart that they take turns in: 2 for A of m16, else 1 */
     const struct mma_operand *want;
     const struct spec_value *value;
 };
 
-static struct fault *fault_of(struct fragments *f, char operand, size_t instruction) {
+static struct fault *fault_of(struct fragments *f, char operand, size_t instruction, size_t loader) {
     for (size_t i = 0; i < f->count; ++i) {
-        if (f->faults[i].operand == operand && f->faults[i].instruction == instruction) {
+        if (f->faults[i].operand == operand && f->faults[i].instruction == instruction &&
+            f->faults[i].loader == loader) {
             return &f->faults[i];
         }
     }
     f->faults = must_realloc(f->faults, f->count + 1, sizeof *f->faults);
-    f->faults[f->count] = (struct fault){.operand = operand, .instruction = (uint32_t)instruction};
+    f->faults[f->count] =
+        (struct fault){.operand = operand, .instruction = (uint32_t)instruction, .loader = (uint32_t)loader};
     return &f->faults[f->count++];
+}
+
+static size_t writer_of(const struct probe_mma *at, const struct given *o, unsigned r) {
+    return o->by[r].number > 0 ? o->by[r].instruction : at->instruction;
 }
 
 static void note(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, unsigned lane,
                  unsigned byte, unsigned line, unsigned depth) {
-    struct fault *x = fault_of(s->fragments, o->name, at->instruction);
+    struct fault *x = fault_of(s->fragments, o->name, at->instruction, writer_of(at, o, r));
     ++s->fragments->wrong;
     x->warps |= at->warp < 64 ? (uint64_t)1 << at->warp : 0;
     if (x->registers++ == 0) {
@@ -146,8 +166,10 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
     if (!wrong) {
         return;
     }
-    if (fits)
-        sample(s, fault_of(s->fragments, o->name, at->instruction), o->value, &q, o->want->row[line], o->want->k[k0]);
+    if (fits) {
+        sample(s, fault_of(s->fragments, o->name, at->instruction, writer_of(at, o, r)), o->value, &q,
+               o->want->row[line], o->want->k[k0]);
+    }
     for (unsigned i = 0; i < QUAD; ++i) { /* put right */
         if (o->want->exists[line][k0 + i] && at->live >> (4 * g + i / 4) & 1) {
             uint32_t *word = &o->registers[r][4 * g + i / 4];
@@ -156,48 +178,80 @@ static void compare_quad(struct stages *s, const struct probe_mma *at, const str
     }
 }
 
+/* All 32 words, or none of what they say. */
+static bool is_flat(const uint32_t words[32]) {
+    unsigned i = 0;
+    while (i < 32 && words[i] == words[0]) {
+        ++i;
+    }
+    return i == 32;
+}
+
+/* The register had so many wrong lanes here, of so many that were looked at. */
+static void note_use(struct stages *s, const struct probe_mma *at, const struct given *o, unsigned r, bool flat,
+                     uint64_t wrong, bool looked) {
+    struct fragments *f = s->fragments;
+    struct use *u = &f->uses[o->by[r].number % WRITES];
+    struct fault *x = wrong > 0 ? fault_of(f, o->name, at->instruction, writer_of(at, o, r)) : NULL;
+    if (flat || o->by[r].number == 0) {
+        if (x != NULL) {
+            x->flat += flat ? wrong : 0;
+        }
+        return;
+    }
+    if (u->number != o->by[r].number) {
+        *u = (struct use){.number = o->by[r].number};
+    }
+    if (x == NULL) {
+        u->right |= looked;
+        if (u->right && u->wrong > 0) {
+            f->faults[u->fault].handed += u->wrong;
+            u->wrong = 0;
+        }
+    } else if (u->right) {
+        x->handed += wrong;
+    } else if (u->wrong == 0 || u->fault == (size_t)(x - f->faults)) {
+        u->fault = (size_t)(x - f->faults);
+        u->wrong += wrong;
+    }
+}
+
+static bool all_there(const struct given *o, unsigned r) {
+    bool all = true;
+    for (unsigned g = 0; g < 8; ++g) {
+        for (unsigned k = 0; k < QUAD; ++k) {
+            all &= o->want->exists[g + 8 * (r % o->rows)][16 * (r / o->rows) + k];
+        }
+    }
+    return all;
+}
+
 void fragments_operands(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
     const struct spec_mma *m = &s->content.spec->mma;
-    const struct given operands[2] = {{'a', at->a, at->a_count, at->m == 16 ? 2 : 1, &want->a, &m->a},
-                                      {'b', at->b, at->b_count, 1, &want->b, &m->b}};
+    const struct given operands[2] = {{'a', at->a, at->a_by, at->a_count, at->m == 16 ? 2 : 1, &want->a, &m->a},
+                                      {'b', at->b, at->b_by, at->b_count, 1, &want->b, &m->b}};
     for (int i = 0; i < 2; ++i) {
         for (unsigned r = 0; r < operands[i].count; ++r) {
+            const uint64_t before = s->fragments->wrong;
+            const bool flat = is_flat(operands[i].registers[r]);
             for (unsigned g = 0; g < 8; ++g) {
                 compare_quad(s, at, &operands[i], r, g);
             }
+            note_use(s, at, &operands[i], r, flat, s->fragments->wrong - before,
+                     block_fits(s, &at->place) && at->live == UINT32_MAX && all_there(&operands[i], r));
         }
     }
 }
 
 /* ---- reporting ---- */
 
-static bool names_register(const struct ptx_operand *o, int reg) {
-    bool found = o->kind == PTX_OP_REGISTER && o->reg == reg;
-    for (size_t i = 0; i < o->element_count; ++i) {
-        found |= o->elements[i].kind == PTX_OP_REGISTER && o->elements[i].reg == reg;
-    }
-    return found;
+/* What it was given is right for others: the mma names another register than it should. */
+static bool handed_wrong(const struct fault *x) {
+    return x->handed > 0 && x->handed + x->flat == x->registers;
 }
 
-/* The last instruction ahead of the mma, in the text, that writes the register: who loaded it in straight code.
- * SIZE_MAX: there is none in the entry. */
-static size_t loader_of(const struct stages *s, const struct fault *x) {
-    const struct ptx_function *f = ptx_entry_named(s->trial->module, s->trial->spec->entry);
-    if (f == NULL || x->instruction >= f->instruction_count) {
-        return SIZE_MAX;
-    }
-    const struct ptx_instruction *mma = &f->instructions[x->instruction];
-    const size_t operand = x->operand == 'a' ? 1 : 2;
-    if (strcmp(mma->opcode, "mma") != 0 || mma->operand_count < 3 || mma->operands[operand].element_count <= x->index) {
-        return SIZE_MAX;
-    }
-    const int reg = mma->operands[operand].elements[x->index].reg;
-    for (size_t i = x->instruction; i-- > 0;) {
-        if (f->instructions[i].operand_count > 0 && names_register(&f->instructions[i].operands[0], reg)) {
-            return strcmp(f->instructions[i].opcode, "st") != 0 ? i : SIZE_MAX;
-        }
-    }
-    return SIZE_MAX;
+static uint32_t site_of(const struct fault *x) {
+    return handed_wrong(x) ? x->instruction : x->loader;
 }
 
 static char *warps_text(const struct stages *s, uint64_t warps) {
@@ -217,20 +271,53 @@ static char *warps_text(const struct stages *s, uint64_t warps) {
     return text;
 }
 
-static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
+static bool same_fault(const struct trace *t, const struct fault *x, const struct fault *y, bool any_loader) {
+    return !y->reported && y->operand == x->operand && handed_wrong(y) == handed_wrong(x) &&
+           trace_same_line(t, x->instruction, y->instruction) &&
+           (any_loader || trace_same_place(t, site_of(x), site_of(y)));
+}
+
+/* Several lines load the operand, and one rule fits what all of them have wrong: one cause. */
+static bool is_one_cause(struct stages *s, const struct trace *t, size_t lead, const struct element_table *codes) {
+    struct fragments *f = s->fragments;
+    const struct fault *x = &f->faults[lead];
+    struct quad *quads = must_calloc((f->count - lead) * SAMPLES, sizeof *quads);
+    size_t count = 0, lines = 0;
+    for (size_t i = lead; i < f->count; ++i) {
+        const struct fault *y = &f->faults[i];
+        if (same_fault(t, x, y, true)) {
+            lines += !trace_same_place(t, site_of(x), site_of(y));
+            for (size_t k = 0; k < y->quad_count; ++k) {
+                if (y->quads[k].block == x->place.block_number) {
+                    quads[count++] = y->quads[k];
+                }
+            }
+        }
+    }
+    const char *rule = NULL;
+    free(lines > 0 && codes != NULL && !handed_wrong(x) ? quad_rule(codes, quads, count, "row", &rule) : NULL);
+    free(quads);
+    return rule != NULL;
+}
+
+static void merge_line(struct stages *s, const struct trace *t, size_t lead, bool any_loader) {
     struct fragments *f = s->fragments;
     struct fault *x = &f->faults[lead];
     for (size_t i = lead + 1; i < f->count; ++i) {
         struct fault *y = &f->faults[i];
-        if (y->reported || y->operand != x->operand || !trace_same_line(t, x->instruction, y->instruction)) {
+        if (!same_fault(t, x, y, any_loader)) {
             continue;
         }
         y->reported = true;
         x->registers += y->registers;
+        x->handed += y->handed;
+        x->flat += y->flat;
         x->warps |= y->warps;
-        for (size_t k = 0; k < y->quad_count && x->quad_count < SAMPLES; ++k) {
-            if (y->quads[k].block == x->place.block_number) {
-                x->quads[x->quad_count++] = y->quads[k];
+        for (size_t k = 0; k < y->quad_count; ++k) { /* the later ones in turn with the first */
+            const size_t at = x->quad_count < SAMPLES ? x->quad_count : (k * 7 + i) % SAMPLES;
+            if (y->quads[k].block == x->place.block_number && (any_loader || x->quad_count < SAMPLES)) {
+                x->quads[at] = y->quads[k];
+                x->quad_count += at == x->quad_count;
             }
         }
     }
@@ -239,19 +326,20 @@ static void merge_line(struct stages *s, const struct trace *t, size_t lead) {
 static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     struct fault *x = &s->fragments->faults[lead];
     const struct spec_value *v = x->operand == 'a' ? &s->content.spec->mma.a : &s->content.spec->mma.b;
-    const size_t loader = loader_of(s, x);
-    const char *suspects = "address, width or order of the fragment's load";
-    merge_line(s, t, lead);
-    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
     const struct element_table *codes = element_codes(&s->content.elements, v);
+    const char *suspects = "address, width or order of the fragment's load";
+    const bool handed = handed_wrong(x);
+    merge_line(s, t, lead, is_one_cause(s, t, lead, codes));
+    struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_FRAGMENTS], VERDICT_DIFFERS);
     const char *line = v->field == VALUE_ACTIVATION_Q ? "token" : "row";
     char *rule = codes != NULL ? quad_rule(codes, x->quads, x->quad_count, line, &suspects) : NULL;
     char *warps = warps_text(s, x->warps);
+    suspects = handed ? "another register handed to the mma than the one that was loaded for it" : suspects;
     out->where.has_thread = true;
     memcpy(out->where.block, x->place.block, sizeof out->where.block);
     out->where.warp = x->warp;
     out->where.lane = x->lane;
-    where_site(&out->where, t, loader != SIZE_MAX ? loader : x->instruction);
+    where_site(&out->where, t, site_of(x));
     out->has_values = true;
     out->value_bytes = 1;
     out->want = x->want;
@@ -266,6 +354,9 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
         finding_line(out, "holds", "%s", rule);
     }
     finding_line(out, "extent", "%" PRIu64 " registers of operand %c wrong, %s", x->registers, x->operand, warps);
+    if (x->handed > 0) {
+        finding_line(out, "but", "%" PRIu64 " of them hold what is right for another operand of an mma", x->handed);
+    }
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     finding_line(out, "suspect", "%s", suspects);
     x->reported = true;
@@ -283,8 +374,8 @@ void fragments_report(struct stages *s, const struct trace *t) {
     char *unfit = unfit_text(s, &all);
     if (f->compared == 0) {
         stage_skip(s, STAGE_FRAGMENTS,
-                   unfit != NULL && s->counts->mma > 0 ? must_strdup(unfit)
-                                                       : must_strdup("no mma of 8-bit integers was executed"));
+                   unfit != NULL && s->ahead->mma > 0 ? must_strdup(unfit)
+                                                      : must_strdup("no mma of 8-bit integers was executed"));
         free(unfit);
         return;
     }

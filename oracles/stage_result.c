@@ -1,11 +1,12 @@
-/* rescale and store: what the right sums become, and where it goes.
+/* rescale and store: what the right sums become, and where it goes. Where the mma are known, every value that is stored
+ * is followed back to the accumulator it comes from (gpu/probe.h), through registers, shuffles and shared memory: so
+ * each value is judged by the cell that it was computed for, and each cell by whose value it has.
  *
- *   store    a cell that nobody stored, that another thread stored than the one that holds its accumulator, or that has
- *            the bits of another cell of that thread, as many others do at the same distance
- *   rescale  any other cell whose bits are not the contract's
+ *   rescale  a value whose bits are not those that the contract gives its own cell
+ *   store    a cell that nobody stored, or that has wrong bits and the value of another cell, or of no accumulator
  *
- * Whose accumulator a cell is comes from the mma; where that is not known, or a cell is summed in parts, the last two
- * rules of store do not apply. */
+ * A cell with the right bits is right, whoever stored it. Where a value cannot be followed, wrong bits are not judged.
+ */
 #include "../ref/checked.h"
 #include "pattern.h"
 #include "probe.h"
@@ -15,46 +16,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bits_cell { /* a cell by its thread and the bits that the contract gives it */
-    uint64_t thread;
-    uint32_t bits;
-    size_t cell;
+/* What a cell is, by its letter: 0 right, KIND_... else. */
+enum kind {
+    KIND_RIGHT,
+    KIND_UNWRITTEN,
+    KIND_OTHER,   /* the value of another accumulator */
+    KIND_NOTHING, /* a value of no accumulator, and there is one */
+    KIND_OWN,     /* its own value, and that is wrong */
+    KIND_UNKNOWN, /* wrong bits; whose value it is cannot be told */
+    KIND_UNSUMMED /* wrong bits, its own value, and its sum was wrong and not put right */
 };
-
-static int by_bits(const void *a, const void *b) {
-    const struct bits_cell *x = a, *y = b;
-    if (x->thread != y->thread) {
-        return x->thread < y->thread ? -1 : 1;
-    }
-    if (x->bits != y->bits) {
-        return x->bits < y->bits ? -1 : 1;
-    }
-    return x->cell < y->cell ? -1 : x->cell > y->cell;
-}
 
 struct result { /* a matrix of f32, or a plain sequence of cells */
     const struct launch_buffer *buffer;
     const struct buffer_coverage *coverage;
     const uint8_t *want;
     size_t cells, n0, n1, cell_bytes;
-    struct bits_cell *sorted; /* of a matrix with owners */
-    struct step *steps;       /* between cells that have each other's bits */
-    size_t step_count;
-    bool from_edges; /* all wrong ones are from_edge: what was stored may be of cells that do not exist */
-    size_t strayed;  /* cells with other bits than their own, each stored by its own thread */
+    uint8_t *kind;   /* (cells) enum kind */
+    uint8_t *value;  /* (cells, cell_bytes) the value that was computed for a cell, wherever it was stored */
+    uint8_t *wrong;  /* (cells) it was seen, and is wrong */
+    uint8_t *seen;   /* (cells) */
+    size_t *carrier; /* (cells) the cell it was stored in */
 };
-
-struct step { /* from a cell to the one whose bits it has; an exchange is the same in every thread */
-    int64_t tokens, rows;
-    size_t cells;
-};
-enum { MOST_STEPS = 1 << 12, SHARE = 16 }; /* SHARE: one cell in so many makes a step an exchange, and no chance */
-
-static uint32_t word_at(const uint8_t *bytes, size_t cell) {
-    uint32_t v;
-    memcpy(&v, bytes + 4 * cell, 4);
-    return v;
-}
 
 static bool unwritten(const struct result *r, size_t cell) {
     for (size_t i = 0; i < r->cell_bytes; ++i) {
@@ -65,221 +48,266 @@ static bool unwritten(const struct result *r, size_t cell) {
     return false;
 }
 
-static struct step step_between(const struct result *r, size_t from, size_t to) {
-    return (struct step){(int64_t)(to / r->n1) - (int64_t)(from / r->n1),
-                         (int64_t)(to % r->n1) - (int64_t)(from % r->n1), 1};
-}
-
-static struct step *find_step(const struct result *r, struct step like) {
-    for (size_t i = 0; i < r->step_count; ++i) {
-        if (r->steps[i].tokens == like.tokens && r->steps[i].rows == like.rows) {
-            return &r->steps[i];
-        }
-    }
-    return NULL;
-}
-
-static uint64_t thread_of(const struct stages *s, size_t cell) {
-    return (uint64_t)s->owners[cell].block << 32 | s->owners[cell].thread;
-}
-
-/* Another cell of the same thread that should have had these bits, by a step that many cells took; SIZE_MAX: none. */
-static size_t cell_with(const struct stages *s, const struct result *r, size_t cell) {
-    for (size_t i = 0; i < r->step_count; ++i) {
-        const int64_t token = (int64_t)(cell / r->n1) + r->steps[i].tokens,
-                      row = (int64_t)(cell % r->n1) + r->steps[i].rows;
-        if (r->steps[i].cells * SHARE < r->strayed || token < 0 || row < 0 || (uint64_t)token >= r->n0 ||
-            (uint64_t)row >= r->n1) {
-            continue;
-        }
-        const size_t other = (size_t)token * r->n1 + (size_t)row;
-        if (thread_of(s, cell) == thread_of(s, other) && word_at(r->want, other) == word_at(r->buffer->data, cell)) {
-            return other;
-        }
-    }
-    return SIZE_MAX;
-}
-
-/* Zeros are anywhere: they show no step. */
-static void count_steps(const struct stages *s, struct result *r, size_t cell) {
-    const struct bits_cell like = {thread_of(s, cell), word_at(r->buffer->data, cell), 0};
-    size_t lo = 0, hi = like.bits << 1 != 0 ? r->cells : 0;
-    while (lo < hi) {
-        const size_t mid = lo + (hi - lo) / 2;
-        if (by_bits(&r->sorted[mid], &like) < 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    for (;
-         lo < r->cells && like.bits << 1 != 0 && r->sorted[lo].thread == like.thread && r->sorted[lo].bits == like.bits;
-         ++lo) {
-        const struct step step = step_between(r, cell, r->sorted[lo].cell);
-        struct step *known = find_step(r, step);
-        if (known != NULL) {
-            ++known->cells;
-        } else if (r->step_count < MOST_STEPS) {
-            r->steps[r->step_count++] = step;
-        }
-    }
-}
-
-static bool foreign(const struct stages *s, const struct result *r, size_t cell) {
-    const struct cell_owner *o = s->owners != NULL ? &s->owners[cell] : NULL;
-    const struct cell_writer *w = &r->coverage->cells[cell].last;
-    return o != NULL && o->thread > 0 && !o->several && (w->block != o->block || w->thread + 1 != o->thread);
-}
-
-/* Zero where an accumulator beside it is of a cell that does not exist: such a one may have been stored in its place.
- */
-static bool from_edge(const struct stages *s, const struct result *r, size_t cell) {
-    return s->owners != NULL && r->cell_bytes == 4 && s->owners[cell].edge && word_at(r->buffer->data, cell) == 0;
+static const uint8_t *bits_at(const uint8_t *bytes, const struct result *r, size_t cell) {
+    return bytes + cell * r->cell_bytes;
 }
 
 static bool right(const struct result *r, size_t cell) {
-    return memcmp(r->buffer->data + cell * r->cell_bytes, r->want + cell * r->cell_bytes, r->cell_bytes) == 0;
+    return memcmp(bits_at(r->buffer->data, r, cell), bits_at(r->want, r, cell), r->cell_bytes) == 0;
 }
 
-static void find_steps(const struct stages *s, struct result *r) {
-    if (r->sorted == NULL) {
-        return;
-    }
-    r->steps = must_calloc(MOST_STEPS, sizeof *r->steps);
+/* The cell whose accumulator the value of `cell` comes from; SIZE_MAX: none that exists, or not known. */
+static size_t source_of(const struct stages *s, const struct result *r, size_t cell) {
+    const uint32_t origin = s->owners != NULL ? s->owners[cell].origin : ORIGIN_MIXED;
+    return origin >= ORIGIN_CELL && origin - ORIGIN_CELL < r->cells ? origin - ORIGIN_CELL : SIZE_MAX;
+}
+
+static enum kind kind_of(const struct stages *s, const struct result *r, size_t cell) {
+    const struct cell_owner *o = s->owners != NULL ? &s->owners[cell] : NULL;
+    return unwritten(r, cell)                        ? KIND_UNWRITTEN
+           : right(r, cell)                          ? KIND_RIGHT
+           : o == NULL                               ? KIND_OWN
+           : !o->stored || o->origin == ORIGIN_MIXED ? KIND_UNKNOWN
+           : o->origin == 0                          ? (o->count > 0 ? KIND_NOTHING : KIND_UNKNOWN)
+           : source_of(s, r, cell) != cell           ? KIND_OTHER
+           : sums_unsure(s, cell)                    ? KIND_UNSUMMED
+                                                     : KIND_OWN;
+}
+
+/* Every value that is in some cell, under the cell it was computed for: its own one when that has it. */
+static void find_values(const struct stages *s, struct result *r) {
     for (size_t c = 0; c < r->cells; ++c) {
-        if (!right(r, c) && !unwritten(r, c) && !foreign(s, r, c)) {
-            ++r->strayed;
-            count_steps(s, r, c);
+        memcpy(r->value + c * r->cell_bytes, bits_at(r->want, r, c), r->cell_bytes);
+        r->kind[c] = (uint8_t)kind_of(s, r, c);
+        r->seen[c] = r->kind[c] == KIND_RIGHT || r->kind[c] == KIND_OWN;
+        r->wrong[c] = r->kind[c] == KIND_OWN;
+        r->carrier[c] = c;
+        if (r->wrong[c]) {
+            memcpy(r->value + c * r->cell_bytes, bits_at(r->buffer->data, r, c), r->cell_bytes);
         }
     }
-}
-
-/* 'u' nobody stored it, 'o' another thread did, 's' it has the bits of another cell, 'r' other bits, 'e' from_edge, 0
- * right. */
-static char fault_of(const struct stages *s, const struct result *r, size_t cell) {
-    return unwritten(r, cell)                  ? 'u'
-           : foreign(s, r, cell)               ? 'o'
-           : right(r, cell)                    ? 0
-           : cell_with(s, r, cell) != SIZE_MAX ? 's'
-           : from_edge(s, r, cell)             ? 'e'
-                                               : 'r';
+    for (size_t c = 0; c < r->cells; ++c) {
+        const size_t own = r->kind[c] == KIND_OTHER ? source_of(s, r, c) : SIZE_MAX;
+        if (own == SIZE_MAX || r->seen[own] || sums_unsure(s, own)) {
+            continue;
+        }
+        r->seen[own] = 1;
+        r->carrier[own] = c;
+        r->wrong[own] = memcmp(bits_at(r->buffer->data, r, c), bits_at(r->want, r, own), r->cell_bytes) != 0;
+        memcpy(r->value + own * r->cell_bytes, bits_at(r->buffer->data, r, c), r->cell_bytes);
+    }
 }
 
 /* What the wrong rows or tokens consumed instead, by their bits. */
-static char *consumed_text(const struct stages *s, const struct trace *t, const uint8_t *wrong) {
+static char *consumed_text(const struct stages *s, const struct trace *t, const struct result *r) {
     const struct contract *c = s->trial->contract;
-    const struct evidence e = {.launch = s->content.launch,
+    struct launch launch = *s->content.launch;
+    struct launch_buffer *buffers = must_calloc(launch.buffer_count, sizeof *buffers);
+    memcpy(buffers, launch.buffers, launch.buffer_count * sizeof *buffers);
+    buffers[s->bound->result].data = r->value;
+    launch.buffers = buffers;
+    const struct evidence e = {.launch = &launch,
                                .trace = t,
                                .contract = c,
                                .operands = &s->trial->operands->view,
                                .result = s->bound->result,
                                .complete = true};
-    return c->weight != NULL && strcmp(c->result, "f32") == 0 ? probe_matrix(&e, s->bound->result, wrong) : NULL;
+    char *text =
+        c->weight != NULL && strcmp(c->result, "f32") == 0 ? probe_matrix(&e, s->bound->result, r->wrong) : NULL;
+    free(buffers);
+    return text;
 }
 
-static void describe(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,
-                     const uint8_t *wrong, const char *kinds, size_t first) {
-    const bool matrix = r->n1 > 1 || s->owners != NULL;
-    struct finding *out =
-        findings_add(&s->x->faults, stage_names[kind], kinds[first] == 'u' ? VERDICT_UNWRITTEN : VERDICT_DIFFERS);
-    struct pattern p = pattern_of(wrong, r->n0, r->n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
+/* ---- words ---- */
+
+static struct finding *begin(struct stages *s, const struct result *r, enum stage_kind stage, enum verdict v,
+                             size_t cell, const uint8_t *got) {
+    struct finding *out = findings_add(&s->x->faults, stage_names[stage], v);
     const unsigned bytes = r->cell_bytes < 8 ? (unsigned)r->cell_bytes : 8;
-    const struct cell_writer *w = &r->coverage->cells[first].last;
     out->where.buffer = must_strdup(r->buffer->name);
-    out->where.offset = (int64_t)(first * r->cell_bytes);
-    if (matrix) {
-        out->where.cell[0] = (int64_t)(first / r->n1);
-        out->where.cell[1] = (int64_t)(first % r->n1);
+    out->where.offset = (int64_t)(cell * r->cell_bytes);
+    if (r->n1 > 1 || s->owners != NULL) {
+        out->where.cell[0] = (int64_t)(cell / r->n1);
+        out->where.cell[1] = (int64_t)(cell % r->n1);
         out->where.axis[0] = "token";
         out->where.axis[1] = "row";
-        out->summary = must_format("%s at token %zu, row %zu", r->buffer->name, first / r->n1, first % r->n1);
+        out->summary = must_format("%s at token %zu, row %zu", r->buffer->name, cell / r->n1, cell % r->n1);
     } else {
-        out->where.cell[0] = (int64_t)first;
+        out->where.cell[0] = (int64_t)cell;
         out->where.axis[0] = "element";
-        out->summary = must_format("%s at element %zu", r->buffer->name, first);
+        out->summary = must_format("%s at element %zu", r->buffer->name, cell);
     }
     finding_line(out, "first", "%s", out->summary);
     out->has_values = true;
     out->value_bytes = bytes;
     out->value_is_float = r->buffer->is_f32;
-    out->want = cell_value(r->want + first * r->cell_bytes, bytes);
-    out->got = cell_value(r->buffer->data + first * r->cell_bytes, bytes);
-    char *want = cell_text(out->want, bytes, r->buffer->is_f32), *got = cell_text(out->got, bytes, r->buffer->is_f32);
-    finding_line(out, "want", "%s   got %s", want, got);
-    const char *suspects = "order, rounding, or operand of the scales' products: their words, rows or sub-blocks";
-    if (kinds[first] == 'u') {
+    out->want = cell_value(bits_at(r->want, r, cell), bytes);
+    out->got = cell_value(got, bytes);
+    char *want = cell_text(out->want, bytes, r->buffer->is_f32), *have = cell_text(out->got, bytes, r->buffer->is_f32);
+    finding_line(out, "want", "%s   got %s", want, have);
+    free(want), free(have);
+    return out;
+}
+
+static void shape_line(const struct stages *s, const struct result *r, const uint8_t *wrong, struct finding *out) {
+    const bool matrix = r->n1 > 1 || s->owners != NULL;
+    struct pattern p = pattern_of(wrong, r->n0, r->n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
+    finding_line(out, "shape", "%s", p.text);
+    free(p.text);
+}
+
+static void suspect_line(struct finding *out, const char *suspects) {
+    if (suspects != NULL) {
+        finding_line(out, "suspect", "%s", suspects);
+        out->suspects = must_strdup(suspects);
+    }
+}
+
+static size_t first_of(const uint8_t *wrong) {
+    size_t first = 0;
+    while (!wrong[first]) {
+        ++first;
+    }
+    return first;
+}
+
+/* The thread has an accumulator of the cell. */
+static bool is_owner(const struct cell_owner *o, const struct cell_writer *w) {
+    bool some = o->count > OWNERS; /* not noted */
+    for (uint32_t i = 0; i < o->count && i < OWNERS; ++i) {
+        some |= o->by[i].block == w->block && o->by[i].thread == w->thread + 1;
+    }
+    return some;
+}
+
+/* It is summed in several threads, each a part of the depth. */
+static bool in_parts(const struct stages *s, size_t cell) {
+    return s->owners[cell].count > 1 && !sums_unsure(s, cell) && s->owners[cell].depth < s->trial->operands->view.id;
+}
+
+/* What all cells with others' values have in common. */
+static const char *store_suspects(const struct stages *s, const struct result *r) {
+    bool within = true, moved = true;
+    for (size_t c = 0; c < r->cells; ++c) {
+        if (r->kind[c] != KIND_OTHER) {
+            continue;
+        }
+        const size_t own = source_of(s, r, c);
+        const struct cell_writer *w = &r->coverage->cells[c].last;
+        const bool from = own == SIZE_MAX || is_owner(&s->owners[own], w);
+        within &= is_owner(&s->owners[c], w) && from && !in_parts(s, c);
+        moved &= from && !in_parts(s, c);
+    }
+    return within  ? "accumulators of one thread exchanged in the store"
+           : moved ? "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
+                     "% 4))"
+                   : "the index of the store, or where values are handed on to it (shared memory, shuffles)";
+}
+
+static void describe_store(struct stages *s, const struct trace *t, const struct result *r, enum kind kind,
+                           const uint8_t *wrong) {
+    const size_t cell = first_of(wrong), own = source_of(s, r, cell);
+    const struct cell_writer *w = &r->coverage->cells[cell].last;
+    struct finding *out = begin(s, r, STAGE_STORE, kind == KIND_UNWRITTEN ? VERDICT_UNWRITTEN : VERDICT_DIFFERS, cell,
+                                bits_at(r->buffer->data, r, cell));
+    if (kind == KIND_UNWRITTEN) {
         finding_line(out, "by", "nobody: the cell was never stored");
-        suspects = "tail mask, tile count, or a fragment column that is never stored";
     } else {
         where_writer(&out->where, s->content.launch, t, w);
-        const size_t other = kinds[first] == 's' ? cell_with(s, r, first) : SIZE_MAX;
-        if (kinds[first] == 'o') {
-            const struct cell_owner *owner = &s->owners[first];
-            const uint32_t *grid = s->content.launch->grid, *by = out->where.block;
-            finding_line(out, "by",
-                         "block (%u,%u,%u) warp %u lane %u, but block (%u,%u,%u) warp %u lane %u has its accumulator",
-                         by[0], by[1], by[2], out->where.warp, out->where.lane, owner->block % grid[0],
-                         owner->block / grid[0] % grid[1], owner->block / grid[0] / grid[1], (owner->thread - 1) / 32,
-                         (owner->thread - 1) % 32);
-            suspects =
-                "row or column of the store: the map of the accumulators is another one (m16n8: lane / 4, 2 (lane "
-                "% 4))";
-        } else if (other != SIZE_MAX) {
-            finding_line(out, "holds", "the value of token %zu, row %zu", other / r->n1, other % r->n1);
-            suspects = "accumulators of one thread exchanged in the store";
+        if (kind == KIND_NOTHING) {
+            finding_line(out, "holds", "a value that no accumulator went into");
+        } else if (own == SIZE_MAX) {
+            finding_line(out, "holds", "a value whose accumulator is of no cell: past the last token or row");
+        } else {
+            finding_line(out, "holds", "the value of token %zu, row %zu", own / r->n1, own % r->n1);
+        }
+        const struct cell_owner *o = &s->owners[cell];
+        if (o->count > 0 && !is_owner(o, w) && (own == SIZE_MAX || is_owner(&s->owners[own], w))) {
+            const uint32_t *grid = s->content.launch->grid, *by = out->where.block, owner = o->by[0].block;
+            finding_line(
+                out, "by", "block (%u,%u,%u) warp %u lane %u, but block (%u,%u,%u) warp %u lane %u has its accumulator",
+                by[0], by[1], by[2], out->where.warp, out->where.lane, owner % grid[0], owner / grid[0] % grid[1],
+                owner / grid[0] / grid[1], (o->by[0].thread - 1) / 32, (o->by[0].thread - 1) % 32);
         }
         finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     }
-    finding_line(out, "shape", "%s", p.text);
-    const bool rescaled = kind == STAGE_RESCALE && s->owners != NULL;
-    char *words = rescaled ? scales_text(s, r->buffer->data, r->want, wrong) : NULL;
-    char *consumed = rescaled ? consumed_text(s, t, wrong) : NULL;
+    shape_line(s, r, wrong, out);
+    suspect_line(out, kind == KIND_UNWRITTEN ? "tail mask, tile count, or a fragment column that is never stored"
+                      : kind == KIND_OTHER   ? store_suspects(s, r)
+                                             : NULL);
+}
+
+static bool some_in_parts(const struct stages *s, const struct result *r) {
+    bool some = false;
+    for (size_t c = 0; s->owners != NULL && c < r->cells; ++c) {
+        some |= r->wrong[c] && in_parts(s, c);
+    }
+    return some;
+}
+
+static void describe_rescale(struct stages *s, const struct trace *t, const struct result *r) {
+    const size_t cell = first_of(r->wrong);
+    struct finding *out = begin(s, r, STAGE_RESCALE, VERDICT_DIFFERS, cell, bits_at(r->value, r, cell));
+    where_writer(&out->where, s->content.launch, t, &r->coverage->cells[r->carrier[cell]].last);
+    if (r->carrier[cell] != cell) {
+        finding_line(out, "by", "its value was stored at token %zu, row %zu", r->carrier[cell] / r->n1,
+                     r->carrier[cell] % r->n1);
+    }
+    finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
+    shape_line(s, r, r->wrong, out);
+    char *words = s->owners != NULL ? scales_text(s, r->value, r->want, r->wrong) : NULL;
+    char *consumed = s->owners != NULL ? consumed_text(s, t, r) : NULL;
     if (words != NULL) {
         finding_line(out, "scales", "%s", words);
-        suspects = "word offset in the load of the scales, or another word of a wide load taken";
-    }
-    if (rescaled && r->from_edges) {
-        finding_line(out, "but",
-                     "all wrong ones are zero, and their threads have accumulators of cells that do not "
-                     "exist: those may have been stored here");
-    } else if (rescaled && memchr(kinds, 's', r->cells) != NULL) {
-        finding_line(out, "but",
-                     "values were stored in the cells of others too (store): these are the cells that they "
-                     "came to");
     }
     if (consumed != NULL) {
         finding_line(out, "probe", "%s", consumed);
     }
-    finding_line(out, "suspect", "%s", suspects);
-    out->suspects = must_strdup(suspects);
-    free(p.text), free(want), free(got), free(words), free(consumed);
+    suspect_line(out, words != NULL ? "word offset in the load of the scales, or another word of a wide load taken"
+                      : some_in_parts(s, r)
+                          ? "how the parts of a sum are put together, or what they are scaled by"
+                          : "the scales' words, rows or sub-blocks, order or rounding, or what is added to the sums");
+    free(words), free(consumed);
 }
 
-static void report_kind(struct stages *s, const struct trace *t, const struct result *r, enum stage_kind kind,
-                        const char *kinds) {
-    uint8_t *wrong = must_calloc(r->cells, 1);
-    size_t count = 0, first = 0;
+/* ---- ruling ---- */
+
+static size_t count_kind(const struct result *r, enum kind kind, uint8_t *wrong) {
+    size_t count = 0;
     for (size_t c = 0; c < r->cells; ++c) {
-        wrong[c] = kind == STAGE_RESCALE ? kinds[c] == 'r' : kinds[c] != 0 && kinds[c] != 'r';
-        first = wrong[c] && count == 0 ? c : first;
+        wrong[c] = r->kind[c] == (uint8_t)kind;
         count += wrong[c];
     }
-    if (count > 0) {
-        describe(s, t, r, kind, wrong, kinds, first);
-    }
-    stage_judged(s, kind, "cells", r->cells, count);
-    free(wrong);
+    return count;
 }
 
-static void sort_cells(const struct stages *s, struct result *r) {
-    if (s->owners == NULL || r->cell_bytes != 4) {
-        return;
+static char *unknown_text(size_t cells) {
+    return must_format("%zu wrong cells have values of several accumulators, or of such as cannot be followed (through "
+                       "local memory, calls, or a buffer that the launch writes)",
+                       cells);
+}
+
+static void judge_store(struct stages *s, const struct trace *t, const struct result *r) {
+    static const enum kind kinds[] = {KIND_UNWRITTEN, KIND_NOTHING, KIND_OTHER};
+    uint8_t *wrong = must_calloc(r->cells, 1);
+    size_t total = 0;
+    const size_t unknown = count_kind(r, KIND_UNKNOWN, wrong), own = count_kind(r, KIND_OWN, wrong);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        const size_t count = count_kind(r, kinds[i], wrong);
+        total += count;
+        if (count > 0) {
+            describe_store(s, t, r, kinds[i], wrong);
+        }
     }
-    r->sorted = must_calloc(r->cells, sizeof *r->sorted);
-    for (size_t c = 0; c < r->cells; ++c) {
-        r->sorted[c] = (struct bits_cell){thread_of(s, c), word_at(r->want, c), c};
+    if (total == 0 && unknown > 0) {
+        stage_skip(s, STAGE_STORE, unknown_text(unknown));
+    } else if (total == 0 && own > 0 && s->owners == NULL) {
+        stage_skip(s, STAGE_STORE,
+                   must_strdup("the result is wrong, and which cell a value was computed for is not known"));
+    } else {
+        stage_judged(s, STAGE_STORE, "cells", r->cells - unknown, total);
     }
-    qsort(r->sorted, r->cells, sizeof *r->sorted, by_bits);
+    free(wrong);
 }
 
 /* Why wrong bits cannot be laid to the rescaling: something before it was not judged, and so not put right. */
@@ -290,6 +318,31 @@ static const char *unclear(const struct stages *s) {
            : s->x->stages[STAGE_STAGING].ruling == RULING_NOT_JUDGED
                ? "the result is wrong, and so may be the staged scales, which were not judged"
                : NULL;
+}
+
+static void judge_rescale(struct stages *s, const struct trace *t, const struct result *r) {
+    uint8_t *some = must_calloc(r->cells, 1);
+    const size_t unknown = count_kind(r, KIND_UNKNOWN, some), unsummed = count_kind(r, KIND_UNSUMMED, some);
+    size_t seen = 0, wrong = 0;
+    for (size_t c = 0; c < r->cells; ++c) {
+        seen += r->seen[c];
+        wrong += r->wrong[c];
+    }
+    if (wrong > 0 && unclear(s) != NULL) {
+        stage_skip(s, STAGE_RESCALE, must_strdup(unclear(s)));
+    } else if (wrong == 0 && unknown > 0) {
+        stage_skip(s, STAGE_RESCALE, unknown_text(unknown));
+    } else if (wrong == 0 && unsummed > 0) {
+        stage_skip(s, STAGE_RESCALE, must_format("the sums of %zu wrong cells lack mma", unsummed));
+    } else if (seen == 0) {
+        stage_skip(s, STAGE_RESCALE, must_strdup("no value that was stored comes from an accumulator"));
+    } else {
+        if (wrong > 0) {
+            describe_rescale(s, t, r);
+        }
+        stage_judged(s, STAGE_RESCALE, "cells", seen, wrong);
+    }
+    free(some);
 }
 
 void result_report(struct stages *s, const struct trace *t, const uint8_t *result) {
@@ -312,27 +365,13 @@ void result_report(struct stages *s, const struct trace *t, const uint8_t *resul
     const bool matrix = s->trial->contract->weight != NULL && strcmp(s->trial->contract->result, "f32") == 0;
     r.n1 = matrix ? s->trial->operands->view.od : 1;
     r.n0 = r.cells / r.n1;
-    sort_cells(s, &r);
-    find_steps(s, &r);
-    char *kinds = must_calloc(r.cells, 1);
-    size_t rescaled = 0, exchanged = 0, edges = 0;
-    for (size_t c = 0; c < r.cells; ++c) {
-        kinds[c] = fault_of(s, &r, c);
-        exchanged += kinds[c] == 's';
-        edges += kinds[c] == 'e';
-    }
-    for (size_t c = 0; c < r.cells; ++c) {
-        kinds[c] = kinds[c] == 'e' ? (exchanged > 0 ? 's' : 'r') : kinds[c];
-        rescaled += kinds[c] == 'r';
-    }
-    r.from_edges = edges > 0 && edges == rescaled;
-    if (rescaled > 0 && unclear(s) != NULL) {
-        stage_skip(s, STAGE_RESCALE, must_strdup(unclear(s)));
-    } else {
-        report_kind(s, t, &r, STAGE_RESCALE, kinds);
-    }
-    report_kind(s, t, &r, STAGE_STORE, kinds);
-    free(kinds);
-    free(r.sorted);
-    free(r.steps);
+    r.kind = must_calloc(r.cells, 1);
+    r.value = must_calloc(r.cells + 1, r.cell_bytes);
+    r.wrong = must_calloc(r.cells, 1);
+    r.seen = must_calloc(r.cells, 1);
+    r.carrier = must_calloc(r.cells, sizeof *r.carrier);
+    find_values(s, &r);
+    judge_rescale(s, t, &r);
+    judge_store(s, t, &r);
+    free(r.kind), free(r.value), free(r.wrong), free(r.seen), free(r.carrier);
 }

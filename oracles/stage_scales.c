@@ -192,10 +192,10 @@ static void choose_cells(struct search *x, const uint8_t *wrong) {
     while (!wrong[first]) {
         ++first;
     }
-    const uint32_t number = owners[first].block, *grid = x->s->content.launch->grid;
+    const uint32_t number = owners[first].by[0].block, *grid = x->s->content.launch->grid;
     size_t *cells = must_calloc(o->nt * o->od, sizeof *cells);
     for (size_t c = first; c < o->nt * o->od; ++c) {
-        if (wrong[c] && owners[c].block == number) {
+        if (wrong[c] && owners[c].by[0].block == number) {
             cells[count++] = c;
         }
     }

@@ -17,8 +17,11 @@ struct fault {
     uint32_t warp, lane, index;
     int64_t row, column;
     uint32_t want, got, began, begin; /* began: what the accumulator held before; begin: what it must have held */
+    unsigned why;                     /* of all of them: WRONG_... */
     bool reported;
 };
+
+enum { WRONG_BEGIN = 1, WRONG_TYPES = 2 }; /* these alone make the bits; 0: something else does */
 
 struct sums {
     struct fault *faults;
@@ -38,14 +41,42 @@ void sums_close(struct stages *s) {
     free(s->sums);
 }
 
-void sums_operands(struct stages *s, const struct probe_mma *at) {
+static bool plain_buffers(const struct stages *s) {
+    return s->content.spec->mma.a.field == VALUE_BUFFER || s->content.spec->mma.b.field == VALUE_BUFFER;
+}
+
+/* The depth at which an accumulator begins is that of an mma before, or of this one. */
+static void check_begin(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
+    const int64_t k = want->a.k[0];
+    if (want->from >= 0 && !plain_buffers(s) && (want->from > k || (k - want->from) % at->k != 0)) {
+        expr_fail(s->content.spec->mma.from, &s->e,
+                  "mma: number %" PRIu64 " of warp %u multiplies from k %" PRId64
+                  " on: its accumulator cannot begin at %" PRId64 ", but at k 0 of it or a multiple of %u before",
+                  at->number, at->warp, k, want->from, at->k);
+    }
+}
+
+void sums_operands(struct stages *s, const struct probe_mma *at, const struct mma_content *want) {
+    check_begin(s, at, want);
     for (unsigned r = 0; r < at->d_count; ++r) {
         memcpy(s->sums->before[r], at->c[r], sizeof s->sums->before[r]);
     }
 }
 
-static int64_t product(const struct probe_mma *at, uint8_t a, uint8_t b) {
+/* As the mma's types say. */
+static int64_t multiplied(const struct probe_mma *at, uint8_t a, uint8_t b) {
     return (int64_t)(at->a_unsigned ? a : (int8_t)a) * (at->b_unsigned ? b : (int8_t)b);
+}
+
+static bool is_unsigned(const struct spec_value *v, bool by_the_mma) {
+    return v->field == VALUE_BUFFER && by_the_mma;
+}
+
+/* Of the elements as their format says. What a plain buffer holds, the mma's types say. */
+static int64_t product(const struct stages *s, const struct probe_mma *at, uint8_t a, uint8_t b) {
+    const struct spec_mma *m = &s->content.spec->mma;
+    return (int64_t)(is_unsigned(&m->a, at->a_unsigned) ? a : (int8_t)a) *
+           (is_unsigned(&m->b, at->b_unsigned) ? b : (int8_t)b);
 }
 
 /* The products of depths from .. to - 1, ahead of this mma. */
@@ -58,26 +89,26 @@ static int64_t sum_before(const struct stages *s, const struct probe_mma *at, in
         return 0; /* of zeros that stand for what does not exist */
     }
     for (int64_t k = from; k < to && (size_t)k < a->depth; ++k) {
-        sum += product(at, (uint8_t)a->q[(size_t)row * a->depth + (size_t)k],
+        sum += product(s, at, (uint8_t)a->q[(size_t)row * a->depth + (size_t)k],
                        (uint8_t)b->q[(size_t)column * b->depth + (size_t)k]);
     }
     return sum;
 }
 
-static struct fault *fault_of(struct sums *f, size_t instruction) {
+static struct fault *fault_of(struct sums *f, size_t instruction, unsigned why) {
     for (size_t i = 0; i < f->count; ++i) {
-        if (f->faults[i].instruction == instruction) {
+        if (f->faults[i].instruction == instruction && f->faults[i].why == why) {
             return &f->faults[i];
         }
     }
     f->faults = must_realloc(f->faults, f->count + 1, sizeof *f->faults);
-    f->faults[f->count] = (struct fault){.instruction = (uint32_t)instruction};
+    f->faults[f->count] = (struct fault){.instruction = (uint32_t)instruction, .why = why};
     return &f->faults[f->count++];
 }
 
 static void note(struct stages *s, const struct probe_mma *at, unsigned r, unsigned lane, int64_t row, int64_t column,
-                 uint32_t want, uint32_t begin) {
-    struct fault *x = fault_of(s->sums, at->instruction);
+                 uint32_t want, uint32_t begin, unsigned why) {
+    struct fault *x = fault_of(s->sums, at->instruction, why);
     ++s->sums->wrong;
     if (x->sums++ == 0) {
         x->place = at->place;
@@ -104,28 +135,44 @@ static struct cell_owner *cell_of(struct stages *s, int64_t row, int64_t column)
                : &s->owners[(size_t)token * o->od + (size_t)line];
 }
 
+static void note_owner(struct cell_owner *o, uint32_t block, uint32_t thread, uint32_t depth) {
+    uint32_t i = 0;
+    while (i < o->count && i < OWNERS && (o->by[i].block != block || o->by[i].thread != thread)) {
+        ++i;
+    }
+    if (i == o->count && i < OWNERS) {
+        o->by[i].block = block;
+        o->by[i].thread = thread;
+    }
+    o->count = i == o->count && i <= OWNERS ? o->count + 1 : o->count;
+    o->depth += i == 0 ? depth : 0;
+}
+
 /* The cells of this lane's accumulators are this thread's. */
 static void own(struct stages *s, const struct probe_mma *at, const struct mma_content *want, unsigned lane) {
     const uint32_t block = (uint32_t)at->place.block_number, thread = 1 + at->warp * 32 + lane;
-    struct cell_owner *cells[4] = {NULL};
-    bool edge = false;
     for (unsigned r = 0; r < at->d_count; ++r) {
-        cells[r] = cell_of(s, want->a.row[lane / 4 + 8 * (r / 2)], want->b.row[2 * (lane % 4) + r % 2]);
-        edge |= cells[r] == NULL;
-    }
-    for (unsigned r = 0; r < at->d_count; ++r) {
-        struct cell_owner *o = cells[r];
+        struct cell_owner *o = cell_of(s, want->a.row[lane / 4 + 8 * (r / 2)], want->b.row[2 * (lane % 4) + r % 2]);
+        at->origin[r][lane] = o != NULL ? ORIGIN_CELL + (uint32_t)(o - s->owners) : ORIGIN_OUTSIDE;
         if (o != NULL) {
-            o->several |= o->thread > 0 && (o->block != block || o->thread != thread);
-            o->block = block;
-            o->thread = thread;
-            o->edge |= edge;
+            note_owner(o, block, thread, at->k);
         }
     }
 }
 
-static bool plain_buffers(const struct stages *s) {
-    return s->content.spec->mma.a.field == VALUE_BUFFER || s->content.spec->mma.b.field == VALUE_BUFFER;
+void sums_stored(struct stages *s, const struct probe_store *at) {
+    const size_t cells = s->owners != NULL ? s->trial->operands->view.nt * s->trial->operands->view.od : 0;
+    for (uint64_t i = at->offset / 4; at->buffer == s->bound->result && i <= (at->offset + at->bytes - 1) / 4; ++i) {
+        if (i >= cells) {
+            continue;
+        }
+        struct cell_owner *o = &s->owners[i];
+        const uint32_t origin = at->bytes != 4 && at->origin != 0 ? ORIGIN_MIXED : at->origin;
+        o->origin = !at->adds || o->origin == 0 || o->origin == origin ? origin
+                    : origin == 0                                      ? o->origin
+                                                                       : ORIGIN_MIXED;
+        o->stored = true;
+    }
 }
 
 static bool all_exist(const struct mma_content *want, unsigned m, unsigned n, unsigned k) {
@@ -136,27 +183,32 @@ static bool all_exist(const struct mma_content *want, unsigned m, unsigned n, un
     return all;
 }
 
+static int64_t ended(const struct probe_mma *at, int64_t sum) {
+    return !at->saturates ? sum : sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+}
+
 static void compare(struct stages *s, const struct probe_mma *at, const struct mma_content *want, unsigned r,
                     unsigned lane) {
     const unsigned m = lane / 4 + 8 * (r / 2), n = 2 * (lane % 4) + r % 2;
     const int64_t row = want->a.row[m], column = want->b.row[n];
-    int64_t sum = 0, begin = 0;
+    int64_t sum = 0, plain = 0, begin = 0;
     if (!all_exist(want, m, n, at->k)) {
         return;
     }
     for (unsigned k = 0; k < at->k; ++k) {
-        sum += product(at, want->a.want[m][k], want->b.want[n][k]);
+        sum += product(s, at, want->a.want[m][k], want->b.want[n][k]);
+        plain += multiplied(at, want->a.want[m][k], want->b.want[n][k]);
     }
     begin = want->from < 0     ? 0
             : plain_buffers(s) ? (int32_t)s->sums->before[r][lane] /* what it began with is not known */
                                : sum_before(s, at, row, column, want->from, want->a.k[0]);
-    sum += begin;
-    if (at->saturates) {
-        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-    }
+    const int64_t began = (int32_t)s->sums->before[r][lane], exact = sum;
+    sum = ended(at, begin + exact);
     ++s->sums->compared;
     if (at->d[r][lane] != (uint32_t)sum) {
-        note(s, at, r, lane, row, column, (uint32_t)sum, (uint32_t)begin);
+        const unsigned why = began != begin ? WRONG_BEGIN : 0, types = plain != exact ? WRONG_TYPES : 0;
+        const bool explained = at->d[r][lane] == (uint32_t)ended(at, began + plain);
+        note(s, at, r, lane, row, column, (uint32_t)sum, (uint32_t)begin, explained ? why | types : 0);
         at->d[r][lane] = (uint32_t)sum;
     }
 }
@@ -182,7 +234,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     struct fault *x = &s->sums->faults[lead];
     for (size_t i = lead + 1; i < s->sums->count; ++i) {
         struct fault *y = &s->sums->faults[i];
-        if (!y->reported && trace_same_line(t, x->instruction, y->instruction)) {
+        if (!y->reported && y->why == x->why && trace_same_line(t, x->instruction, y->instruction)) {
             x->sums += y->sums;
             y->reported = true;
         }
@@ -201,19 +253,24 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
                                     : must_format("accumulator %u of lane %u: the sum of row %" PRId64
                                                   " of A and column %" PRId64 " of B",
                                                   x->index, x->lane, x->row, x->column);
-    const bool carried = x->began != x->begin;
-    out->suspects = must_strdup(carried ? "the accumulator is not set, or not kept, where a sum begins or goes on"
-                                        : "type of the operands (signed, unsigned), or .satfinite");
+    const char *suspects = x->why == WRONG_BEGIN
+                               ? "the accumulator is not set, or not kept, where a sum begins or goes on"
+                           : x->why == WRONG_TYPES ? "type of the operands of the mma: signed or unsigned"
+                           : x->why != 0           ? "type of the operands of the mma, and where its accumulator begins"
+                                                   : NULL;
     finding_line(out, "first", "mma %" PRIu64 " of %s warp %u: %s", x->number, block_text(x->place.block), x->warp,
                  out->summary);
     finding_line(out, "want", "%" PRId32 "   got %" PRId32, (int32_t)x->want, (int32_t)x->got);
-    if (carried) {
+    if (x->why & WRONG_BEGIN) {
         finding_line(out, "holds", "the accumulator began at %" PRId32 ", and must begin at %" PRId32,
                      (int32_t)x->began, (int32_t)x->begin);
     }
     finding_line(out, "extent", "%" PRIu64 " sums wrong", x->sums);
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
-    finding_line(out, "suspect", "%s", out->suspects);
+    if (suspects != NULL) {
+        finding_line(out, "suspect", "%s", suspects);
+        out->suspects = must_strdup(suspects);
+    }
     x->reported = true;
 }
 

@@ -6,12 +6,17 @@
 #include "../gpu/plane_content.h"
 #include "explain.h"
 
-struct cell_owner { /* the thread whose accumulator is a cell of the result */
-    uint32_t block;
-    uint32_t thread; /* 1 + number in the block; 0: nobody's */
-    bool several;    /* more than one thread's: the cell is summed in parts */
-    bool edge;       /* some accumulators beside it are of cells that do not exist, and zero */
+enum { OWNERS = 4 };
+struct cell_owner { /* the threads whose accumulators are a cell of the result */
+    struct {
+        uint32_t block, thread; /* 1 + number in the block */
+    } by[OWNERS];
+    uint32_t count;     /* of them; more than OWNERS: the others are not noted */
+    uint32_t depth;     /* that by[0] has multiplied: less than all of it where the cell is summed in parts */
+    uint32_t origin;    /* of its value: 0, ORIGIN_MIXED, ORIGIN_OUTSIDE, or ORIGIN_CELL + the cell whose accumulator */
+    bool stored, lacks; /* lacks: an mma is missing, and so its sum is not put right */
 };
+enum { ORIGIN_OUTSIDE = 1 /* an accumulator of a cell that does not exist */, ORIGIN_CELL = 2 };
 
 struct stages {
     const struct trial *trial;
@@ -21,7 +26,7 @@ struct stages {
     struct error e;          /* text[0]: something failed */
     struct mma_content want; /* of the mma at hand, when `wanted` */
     bool wanted;
-    const struct explain_counts *counts;
+    const struct explain_counts *ahead;
     uint64_t fit_block; /* 1 + the block that `fits` is of */
     bool fits;
     const struct finding *race; /* unordered_load of the plain run, or NULL */
@@ -29,6 +34,8 @@ struct stages {
     struct staging *staging;
     struct fragments *fragments;
     struct sums *sums;
+    struct counts *counts;
+    const uint8_t *result;     /* what the contract says, or NULL; once the launch has run */
     struct cell_owner *owners; /* (nt, od) of a contract with a matrix result and a known mma, else NULL */
 };
 
@@ -46,10 +53,22 @@ void fragments_close(struct stages *s);
 
 /* stage_sums.c; owners of the cells are noted. Results are put right. */
 void sums_open(struct stages *s);
-void sums_operands(struct stages *s, const struct probe_mma *at);
+void sums_operands(struct stages *s, const struct probe_mma *at, const struct mma_content *want);
 void sums_results(struct stages *s, const struct probe_mma *at, const struct mma_content *want);
+void sums_stored(struct stages *s, const struct probe_store *at);
 void sums_report(struct stages *s, const struct trace *t);
 void sums_close(struct stages *s);
+
+/* stage_count.c: how many mma each warp executes, and how many it must. open: runs the launch once ahead, to count.
+ * align: s->want is of the mma at hand; a warp that lacks some, or has some too many, is numbered on where its operands
+ * show it. False: this mma is one too many, and there is nothing to compare. */
+bool count_open(struct stages *s, struct error *e);
+bool count_align(struct stages *s, const struct probe_mma *at);
+void count_extra(struct stages *s, const struct probe_mma *at); /* after such a one */
+void count_report(struct stages *s, const struct trace *t);
+void count_close(struct stages *s);
+/* The sum of this cell lacks mma. */
+bool sums_unsure(const struct stages *s, size_t cell);
 
 /* stage_result.c: rescale and store. result: what the contract says, or NULL. */
 void result_report(struct stages *s, const struct trace *t, const uint8_t *result);

@@ -141,7 +141,7 @@ Test(explain, what_went_wrong_is_said, .timeout = 120) {
     /* a store that takes accumulators of cells that do not exist, where all that do are of one token */
     expect_result(run_command("explain --plant store_fragment_transposed "
                               "q4_K/pad40/mmq_wide_ldb_kd8/nt1.od70.id512/rand/s1"),
-                  1, "have accumulators of cells that do not exist: those may have been stored here");
+                  1, "  holds   a value whose accumulator is of no cell: past the last token or row\n");
 }
 
 /* ---- other kernels ---- */

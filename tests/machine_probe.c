@@ -87,7 +87,7 @@ static void run_probed(const struct probe *probe, uint32_t out[96]) {
 Test(machine_probe, sees_everything_and_changes_nothing) {
     uint32_t plain[96], probed[96];
     struct seen s = {0};
-    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL};
+    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL, NULL};
     run_probed(NULL, plain);
     run_probed(&probe, probed);
     cr_expect(memcmp(plain, probed, sizeof plain) == 0);
@@ -100,7 +100,7 @@ Test(machine_probe, sees_everything_and_changes_nothing) {
 Test(machine_probe, what_it_changes_counts) {
     uint32_t probed[96];
     struct seen s = {.add_to_word = 100, .set_d = 1000};
-    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL};
+    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL, NULL};
     run_probed(&probe, probed);
     cr_expect(s.arena[0] == 1 && s.arena[1] == 101 && s.arena[2] == 7);
     cr_expect(probed[0] == 101 && probed[1] == 107, "%u %u", probed[0], probed[1]);

@@ -1,6 +1,7 @@
 /* The functions of a program, one after the other: the entry, then those that it may call. Each has its own registers,
  * .param words and predicates in the register file, so that decoding grows with the text and not with the calls. */
 #include "../../ref/checked.h"
+#include "origin.h"
 #include "undefined.h"
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ bool decode_body(struct decoder *d, int function) {
             d->guard = d->slot[d->in->guard] | (d->in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
         count_executed(d);
-        ok = on_architecture(d) && undefined_before(d, decode_one) && decode_one(d);
+        ok = on_architecture(d) && origin_aside(d) && undefined_before(d, decode_one) && decode_one(d);
         gather_asides(d, start[i]);
         ok = ok && check_room(d);
     }

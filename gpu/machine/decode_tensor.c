@@ -99,6 +99,16 @@ static bool takes_layout(struct decoder *d) {
     return false;
 }
 
+/* The mma takes copies of A and B, which a probe may put right without touching the registers. The list of probe.h. */
+static uint32_t copy_operands(struct decoder *d, uint32_t list) {
+    const uint32_t both = wide(d, 20);
+    uint32_t *all = d->p->wide + both, *own = d->p->wide + list;
+    memcpy(all, own, 14 * sizeof *all);
+    for (int i = 0; i < 6; ++i)
+        all[14 + i] = own[4 + i] = temp(d);
+    return both;
+}
+
 static bool decode_mma(struct decoder *d) {
     static const uint8_t room32[4] = {4, 4, 2, 4}, room64[4] = {4, 8, 4, 4};
     if (has(d, "sp") || has(d, "sp::ordered_metadata"))
@@ -155,13 +165,15 @@ static bool decode_mma(struct decoder *d) {
     if ((real || op == TENSOR_OP_FLOAT) && !unit->measured)
         tell_literature(d);
     const int64_t probed = (f - tensor_forms) | (imm & (MMA_A_UNSIGNED | MMA_B_UNSIGNED | MMA_SATFINITE));
-    if (op == TENSOR_OP_INT8)
-        probe_aside(d, false, list, probed);
+    const bool seen = op == TENSOR_OP_INT8 && d->l->options.probe;
+    const uint32_t both = seen ? copy_operands(d, list) : list;
+    if (seen)
+        probe_aside(d, false, both, probed);
     struct record *r = emit(d, d->isa->tensor[op], BLEND_NONE, 0, 0, 0, 0, imm);
     r->wide = list;
     r->gather = GATHER_LIVE;
-    if (op == TENSOR_OP_INT8)
-        probe_aside(d, true, list, probed);
+    if (seen)
+        probe_aside(d, true, both, probed);
     return true;
 }
 

@@ -15,7 +15,7 @@ bool probe_open(struct block *b, struct error *e) {
         p->multiplied = calloc(m->warps, sizeof *p->multiplied);
         p->writes = calloc(m->shared_bytes + 1, sizeof *p->writes);
     }
-    return (p && p->multiplied && p->writes) ||
+    return (p && p->multiplied && p->writes && origin_open(b, &p->origins)) ||
            fail(e, "no memory to note the stores to %zu bytes of shared memory", m->shared_bytes);
 }
 
@@ -23,6 +23,7 @@ void probe_close(struct block *b) {
     if (b->probed) {
         free(b->probed->multiplied);
         free(b->probed->writes);
+        origin_close(&b->probed->origins);
     }
     free(b->probed);
 }
@@ -32,6 +33,7 @@ void probe_start(struct block *b) {
     p->barriers = 0;
     memset(p->multiplied, 0, b->machine->warps * sizeof *p->multiplied);
     memset(p->writes, 0, (b->machine->shared_bytes + 1) * sizeof *p->writes);
+    origin_start(b, &p->origins);
 }
 
 static struct probe_place place_of(const struct block *b) {
@@ -92,18 +94,26 @@ static struct probe_mma mma_of(struct warp *w, const struct record *r, uint32_t 
                           .a_count = f->a,
                           .b_count = f->b,
                           .d_count = f->c};
-    const uint32_t *at = w->wide + r->wide; /* d[4] a[4] b[2] c[4] */
+    const uint32_t *at = w->wide + r->wide;
+    const struct origins *o = &w->block->probed->origins;
     for (int i = 0; i < 4; ++i) {
         x.d[i] = reg32(w, at[i]);
-        x.a[i] = reg32(w, at[4 + i]);
+        x.a[i] = reg32(w, at[14 + i]);
         x.c[i] = reg32(w, at[10 + i]);
+        x.origin[i] = origin_tags(o, w->number, at[i]);
+        x.a_by[i] = o->written[w->number * o->slots + at[4 + i] / 128];
     }
-    for (int i = 0; i < 2; ++i)
-        x.b[i] = reg32(w, at[8 + i]);
+    for (int i = 0; i < 2; ++i) {
+        x.b[i] = reg32(w, at[18 + i]);
+        x.b_by[i] = o->written[w->number * o->slots + at[8 + i] / 128];
+    }
     return x;
 }
 
 void op_probe_operands(struct warp *w, const struct record *r, uint32_t mask) {
+    const uint32_t *list = w->wide + r->wide;
+    for (int i = 0; i < 6; ++i)
+        memcpy(reg32(w, list[14 + i]), reg32(w, list[4 + i]), LANES * sizeof(uint32_t));
     const struct probe_mma at = mma_of(w, r, mask);
     w->block->probed->probe->operands(w->block->probed->probe->context, &at);
 }

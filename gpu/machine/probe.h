@@ -4,12 +4,14 @@
 
 #include "../probe.h"
 #include "machine.h"
+#include "origin.h"
 
 struct probed { /* of a block in execution */
     const struct probe *probe;
     uint64_t barriers;          /* of the whole block, that have opened */
     uint64_t *multiplied;       /* (warps) integer mma so far */
     struct probe_write *writes; /* (shared_bytes + 1) */
+    struct origins origins;
 };
 
 bool probe_open(struct block *b, struct error *e);
@@ -23,8 +25,8 @@ void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const u
                   bool in_flight);
 void probe_landed(struct warp *w, uint32_t mask, const uint32_t at[LANES], uint32_t bytes);
 
-/* Records around an mma. wide: its registers, as those of the mma; imm: index into tensor_forms | the mma's MMA_...
- * flags << 16. */
+/* Records around an mma. wide: d[4] a[4] b[2] c[4] as written, then a[4] b[2] as the mma takes them; imm: index into
+ * tensor_forms | the mma's MMA_... flags << 16. */
 handler op_probe_operands, op_probe_sums;
 
 #endif
