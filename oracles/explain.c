@@ -66,7 +66,7 @@ static void on_sums(void *context, const struct probe_mma *at) {
     struct stages *s = context;
     if (s->wanted) {
         sums_results(s, at, &s->want);
-    } else if (s->owners != NULL) {
+    } else if (s->counts != NULL) {
         count_extra(s, at);
     }
 }

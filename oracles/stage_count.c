@@ -21,6 +21,7 @@ struct warp_count {
     int64_t shift;   /* the mma at hand is number + shift of the launch file */
     bool gap;        /* some are missing, or too many: ... */
     size_t fault;    /* 1 + the one that tells of it; 0: none */
+    int64_t passed;  /* mma whose operands were no number's, and that were taken for the ones too many */
     uint64_t undone; /* accumulators that one too many changed, and that were put right */
     uint64_t at;     /* ... first at this number */
     uint32_t site;   /* ... by this instruction, which came there */
@@ -253,6 +254,13 @@ void count_extra(struct stages *s, const struct probe_mma *at) {
     }
 }
 
+/* The ones too many came before this mma, which is one of the launch file's; else it is itself one too many. */
+static bool passed_over(struct warp_count *w, int64_t count) {
+    const bool before = w->passed >= count;
+    w->passed -= before ? count : 0;
+    return before;
+}
+
 bool count_align(struct stages *s, const struct probe_mma *at) {
     struct warp_count *w = s->counts != NULL ? warp_of(s->counts, at) : NULL;
     struct error e;
@@ -282,10 +290,11 @@ bool count_align(struct stages *s, const struct probe_mma *at) {
         }
         w->shift += by;
         s->want = x;
-        return by > 0;
+        return by > 0 || passed_over(w, -by);
     }
     if (left < 0 && (!there || neither(at, &s->want))) {
         open_gap(w, at);
+        w->passed += there;
         return false;
     }
     s->e = there ? s->e : e;

@@ -21,6 +21,7 @@ enum {
     SAME_REGISTER = 512,
     BEYOND = 1024,
     PLUS_ONE = 2048,
+    OF_NOTHING = 4096,
 };
 
 /* wrong: letters of the stages that are wrong, the others ok: f s r t (store); capital: not judged. */
@@ -95,6 +96,8 @@ Test(explain_kernels, an_mma_missing_or_one_too_many) {
     expect_stages(SKIPS_SECOND | EXCHANGED, "", "st");
     expect_stages(ONE_TOO_MANY, "", "s");
     expect_stages(BEYOND, "", "s");
+    expect_stages(OF_NOTHING, "", "");
+    expect_stages(OF_NOTHING | EXCHANGED, "", "t");
     expect_text(SKIPS_LAST, "  first   block (0,0,0): warp 1 executed 3 mma, and must execute 4\n"
                             "  holds   those from number 3 on are missing\n");
     expect_text(SKIPS_SECOND, "  holds   number 1 is missing\n  extent  4 of 8 warps; 448 wrong cells are theirs\n"
@@ -108,7 +111,7 @@ Test(explain_kernels, an_mma_missing_or_one_too_many) {
 Test(explain_kernels, another_register_handed_over) {
     expect_stages(SAME_REGISTER, "", "f");
     expect_text(SAME_REGISTER, "  but     1024 of them hold what is right for another operand of an mma\n"
-                               "  site    tests/foreign/q4_tile.cu:83  mma.sync.");
+                               "  site    tests/foreign/q4_tile.cu:88  mma.sync.");
     expect_text(SAME_REGISTER, "  suspect another register handed to the mma than the one that was loaded for it\n");
 }
 
