@@ -42,6 +42,12 @@ const char *block_text(const uint32_t block[3]) {
     return text;
 }
 
+void block_index(const struct launch *l, uint64_t number, uint32_t block[3]) {
+    block[0] = (uint32_t)(number % l->grid[0]);
+    block[1] = (uint32_t)(number / l->grid[0] % l->grid[1]);
+    block[2] = (uint32_t)(number / l->grid[0] / l->grid[1]);
+}
+
 /* ---- the probe ---- */
 
 static void on_barrier(void *context, const struct probe_barrier *at) {
@@ -96,9 +102,36 @@ static void count_mma(void *context, const struct probe_mma *at) {
     c->stop |= ++c->n->mma > MOST_MMA && c->limited;
 }
 
-static void count_nothing(void *context, const struct probe_mma *at) {
-    (void)context;
-    (void)at;
+static void count_warp(void *context, const struct probe_mma *at) {
+    struct explain_counts *n = ((struct counting *)context)->n;
+    n->sums = at->d_count * 32;
+    if (n->warps != NULL && at->warp < n->a_block) {
+        struct mma_count *w = &n->warps[(size_t)at->place.block_number * n->a_block + at->warp];
+        ++w->count;
+        w->last = (uint32_t)at->instruction;
+    }
+}
+
+enum { MOST_BLOCKS = 1 << 20 }; /* whose warps are counted one by one */
+
+static bool is_matrix(const struct trial *t) {
+    return t->contract != NULL && t->contract->weight != NULL && strcmp(t->contract->result, "f32") == 0;
+}
+
+static void open_warps(const struct trial *t, const struct bound *b, struct explain_counts *n) {
+    const uint32_t *block = b->launch.block;
+    if (is_matrix(t) && t->spec->mma.given && n->blocks <= MOST_BLOCKS) {
+        n->a_block = ((size_t)block[0] * block[1] * block[2] + 31) / 32;
+        n->warps = must_calloc((size_t)n->blocks * n->a_block, sizeof *n->warps);
+    }
+}
+
+static void keep_result(const struct bound *b, struct explain_counts *n) {
+    if (n->warps != NULL) {
+        const struct launch_buffer *r = &b->launch.buffers[b->result];
+        n->plain = must_calloc(r->bytes + 1, 1);
+        memcpy(n->plain, r->data, r->bytes);
+    }
 }
 
 /* What the launch file says there is to compare, before it is run. */
@@ -134,7 +167,7 @@ static bool count(const struct trial *t, struct bound *b, struct content *conten
                   struct error *e) {
     struct counting c = {.n = n, .limited = t->spec->mma.given};
     const struct probe probe = {
-        .context = &c, .stop = &c.stop, .barrier = count_barrier, .operands = count_mma, .sums = count_nothing};
+        .context = &c, .stop = &c.stop, .barrier = count_barrier, .operands = count_mma, .sums = count_warp};
     struct trace trace = {0};
     struct error ignored = {0};
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, &ignored) || !bound_check(b, &ignored)) {
@@ -148,8 +181,10 @@ static bool count(const struct trial *t, struct bound *b, struct content *conten
     if (n->barriers == NULL) {
         return fail(e, "no memory to count the barriers of %" PRIu64 " blocks", n->blocks);
     }
+    open_warps(t, b, n);
     prepare(b, t, &probe, 0);
     n->ran = runner_machine.run(&b->launch, &trace, &ignored);
+    keep_result(b, n);
     trace_free(&trace);
     return !c.stop ||
            fail(e, "%s: more than %d mma to compare: a smaller shape shows the same", t->spec->path, MOST_MMA);
@@ -170,6 +205,8 @@ bool explain_count(const struct trial *t, struct explain_counts *n, struct error
 
 void explain_counts_free(struct explain_counts *n) {
     free(n->barriers);
+    free(n->warps);
+    free(n->plain);
     *n = (struct explain_counts){0};
 }
 
@@ -197,12 +234,11 @@ bool block_fits(struct stages *s, const struct probe_place *at) {
 }
 
 char *unfit_text(struct stages *s, bool *all) {
-    const uint32_t *grid = s->content.launch->grid;
     uint64_t unfit = 0, needed, stages;
     char *first = NULL;
     for (uint64_t i = 0; i < s->ahead->blocks; ++i) {
-        const uint32_t block[3] = {(uint32_t)(i % grid[0]), (uint32_t)(i / grid[0] % grid[1]),
-                                   (uint32_t)(i / grid[0] / grid[1])};
+        uint32_t block[3];
+        block_index(s->content.launch, i, block);
         barriers_needed(s, block, &needed, &stages);
         if (s->ahead->barriers[i] >= needed) {
             continue;
@@ -253,10 +289,6 @@ static void leave_open(struct stages *s, enum stage_kind kind) {
 
 /* ---- the whole ---- */
 
-static bool is_matrix(const struct trial *t) {
-    return t->contract != NULL && t->contract->weight != NULL && strcmp(t->contract->result, "f32") == 0;
-}
-
 static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
     if (t->contract == NULL) {
         return true;
@@ -292,7 +324,8 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
             return fail(e, "no memory to note the threads of a result");
         }
     }
-    if (!count_open(s, e) || !runner_machine.run(&b->launch, trace, e)) {
+    count_open(s);
+    if (!runner_machine.run(&b->launch, trace, e)) {
         return false;
     }
     if (s->e.text[0]) {

@@ -25,10 +25,19 @@ struct explanation {
                              * place in the source does wrong in one stage, and in staging in one plane */
 };
 
+struct mma_count { /* of a warp */
+    uint64_t count;
+    uint32_t last; /* instruction of its last mma */
+};
+
 struct explain_counts { /* what the launch does before anything is compared */
     bool ran;           /* false: the launch cannot be run, trial_run says why */
     uint64_t *barriers; /* (blocks) of the whole block, that have opened */
     uint64_t blocks, mma;
+    struct mma_count *warps; /* (blocks, a_block); NULL: a result that is no matrix, or that no mma of the file makes */
+    size_t a_block;          /* warps of a block */
+    uint64_t sums;           /* accumulators of an mma */
+    uint8_t *plain;          /* with `warps`: the result, with nothing put right */
 };
 
 /* Runs the launch and counts: t->runner is not used. Fails where the launch file's content contradicts itself or the

@@ -1,4 +1,4 @@
-/* How many mma each warp executes. The launch is run once ahead, to count; a warp must execute as many as the launch
+/* How many mma each warp executes. They were counted ahead (explain_count); a warp must execute as many as the launch
  * file has depth for: the first number past it multiplies what does not exist. Where the launch file has no such end
  * near the count, as many as most warps do.
  *
@@ -30,8 +30,6 @@ struct warp_count {
 struct counts {
     struct warp_count *warps; /* (blocks, a block's warps) */
     size_t total, a_block;
-    uint64_t sums;          /* of an mma */
-    uint8_t *plain;         /* the result, with nothing put right */
     uint32_t before[4][32]; /* accumulators that the mma at hand begins with */
 };
 
@@ -40,52 +38,7 @@ static struct warp_count *warp_of(const struct counts *c, const struct probe_mma
     return i < c->total ? &c->warps[i] : NULL;
 }
 
-/* ---- the run that counts ---- */
-
-static void no_barrier(void *context, const struct probe_barrier *at) {
-    (void)context, (void)at;
-}
-static void no_operands(void *context, const struct probe_mma *at) {
-    (void)context, (void)at;
-}
-static void count(void *context, const struct probe_mma *at) {
-    struct counts *c = context;
-    struct warp_count *w = warp_of(c, at);
-    c->sums = at->d_count * 32;
-    if (w != NULL) {
-        ++w->count;
-        w->last = (uint32_t)at->instruction;
-    }
-}
-
-static bool run_ahead(struct stages *s, struct error *e) {
-    const struct trial *t = s->trial;
-    const struct probe probe = {.context = s->counts, .barrier = no_barrier, .operands = no_operands, .sums = count};
-    struct bound b = {0};
-    struct trace trace = {0};
-    bool good = bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, &b, e);
-    if (good) {
-        b.launch.threads = 1;
-        b.launch.options = s->bound->launch.options;
-        b.launch.options.probe = &probe;
-        good = runner_machine.run(&b.launch, &trace, e);
-        const struct launch_buffer *r = &b.launch.buffers[b.result];
-        s->counts->plain = must_calloc(r->bytes + 1, 1);
-        memcpy(s->counts->plain, r->data, r->bytes);
-    }
-    trace_free(&trace);
-    bound_free(&b);
-    return good;
-}
-
 /* ---- how many there must be ---- */
-
-static void block_at(const struct stages *s, size_t number, uint32_t block[3]) {
-    const uint32_t *grid = s->content.launch->grid;
-    block[0] = (uint32_t)(number % grid[0]);
-    block[1] = (uint32_t)(number / grid[0] % grid[1]);
-    block[2] = (uint32_t)(number / grid[0] / grid[1]);
-}
 
 static bool past_depth(const struct element_table *t, const struct mma_operand *o) {
     return t != NULL && (o->k[0] < 0 || (uint64_t)o->k[0] >= t->depth);
@@ -97,7 +50,7 @@ static bool inside(const struct stages *s, size_t warp, uint64_t number) {
     struct mma_content want;
     struct error e;
     uint32_t block[3];
-    block_at(s, warp / s->counts->a_block, block);
+    block_index(s->content.launch, warp / s->counts->a_block, block);
     return mma_content_make(&s->content, block, (uint32_t)(warp % s->counts->a_block), number, MMA_ROWS, 8, 16, &want,
                             &e) &&
            !past_depth(element_codes(&s->content.elements, &m->a), &want.a) &&
@@ -132,18 +85,17 @@ static uint64_t by_most(const struct counts *c) {
     return most;
 }
 
-bool count_open(struct stages *s, struct error *e) {
-    const struct launch *l = s->content.launch;
-    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    if (s->owners == NULL || blocks > 1 << 20) {
-        return true;
+void count_open(struct stages *s) {
+    const struct explain_counts *n = s->ahead;
+    if (s->owners == NULL || n->warps == NULL) {
+        return;
     }
     struct counts *c = s->counts = must_calloc(1, sizeof *c);
-    c->a_block = ((size_t)l->block[0] * l->block[1] * l->block[2] + 31) / 32;
-    c->total = (size_t)blocks * c->a_block;
+    c->a_block = n->a_block;
+    c->total = (size_t)n->blocks * n->a_block;
     c->warps = must_calloc(c->total, sizeof *c->warps);
-    if (!run_ahead(s, e)) {
-        return false;
+    for (size_t i = 0; i < c->total; ++i) {
+        c->warps[i] = (struct warp_count){.count = n->warps[i].count, .last = n->warps[i].last};
     }
     const uint64_t most = by_most(c);
     for (size_t i = 0; i < c->total; ++i) {
@@ -151,13 +103,11 @@ bool count_open(struct stages *s, struct error *e) {
         const uint64_t must = w->count > 0 ? by_the_file(s, i) : 0;
         w->must = must != UINT64_MAX ? must : most;
     }
-    return true;
 }
 
 void count_close(struct stages *s) {
     if (s->counts != NULL) {
         free(s->counts->warps);
-        free(s->counts->plain);
     }
     free(s->counts);
 }
@@ -200,7 +150,7 @@ static void mark_number(struct stages *s, size_t warp, uint64_t number) {
     struct mma_content x;
     struct error e;
     uint32_t block[3];
-    block_at(s, warp / s->counts->a_block, block);
+    block_index(s->content.launch, warp / s->counts->a_block, block);
     if (mma_content_make(&s->content, block, (uint32_t)(warp % s->counts->a_block), number, MMA_ROWS, 8, 16, &x, &e)) {
         mark(s, &x);
     }
@@ -332,7 +282,7 @@ static uint64_t wrong_cells(const struct stages *s, size_t fault) {
         bool undone = false;
         if (is_theirs(s, o, fault, &undone)) {
             wrong += ((o->lacks || o->origin == ORIGIN_MIXED) && wrong_in(s, now, c)) ||
-                     (undone && wrong_in(s, s->counts->plain, c));
+                     (undone && wrong_in(s, s->ahead->plain, c));
         }
     }
     return wrong;
@@ -359,7 +309,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead, size
     const uint32_t site = w->gap ? w->site : w->last;
     struct finding *out = findings_add(&s->x->faults, stage_names[STAGE_SUMS], VERDICT_DIFFERS);
     uint32_t block[3];
-    block_at(s, lead / s->counts->a_block, block);
+    block_index(s->content.launch, lead / s->counts->a_block, block);
     out->where.has_thread = true;
     memcpy(out->where.block, block, sizeof block);
     out->where.warp = (uint32_t)(lead % s->counts->a_block);
@@ -398,7 +348,7 @@ void count_report(struct stages *s, const struct trace *t) {
             const size_t warps = group(s, t, i, fault);
             const uint64_t cells = wrong_cells(s, fault++);
             if (cells > 0) {
-                wrong += c->sums * warps *
+                wrong += s->ahead->sums * warps *
                          (c->warps[i].count < c->warps[i].must ? c->warps[i].must - c->warps[i].count
                                                                : c->warps[i].count - c->warps[i].must);
                 add_fault(s, t, i, warps, cells);

@@ -59,10 +59,10 @@ void sums_stored(struct stages *s, const struct probe_store *at);
 void sums_report(struct stages *s, const struct trace *t);
 void sums_close(struct stages *s);
 
-/* stage_count.c: how many mma each warp executes, and how many it must. open: runs the launch once ahead, to count.
+/* stage_count.c: how many mma each warp executes, as s->ahead counted, and how many it must.
  * align: s->want is of the mma at hand; a warp that lacks some, or has some too many, is numbered on where its operands
  * show it. False: this mma is one too many, and there is nothing to compare. */
-bool count_open(struct stages *s, struct error *e);
+void count_open(struct stages *s);
 bool count_align(struct stages *s, const struct probe_mma *at);
 void count_extra(struct stages *s, const struct probe_mma *at); /* after such a one */
 void count_report(struct stages *s, const struct trace *t);
@@ -85,6 +85,8 @@ void stage_skip(struct stages *s, enum stage_kind kind, char *why);
 void stage_judged(struct stages *s, enum stage_kind kind, const char *unit, uint64_t compared, uint64_t wrong);
 /* Judged in part: of which blocks not, and why (taken over). */
 void stage_in_part(struct stages *s, enum stage_kind kind, char *rest);
+/* Index of the block of this number, x runs fastest. */
+void block_index(const struct launch *l, uint64_t number, uint32_t block[3]);
 /* "block (0,1,0)"; of a static thread-local buffer. */
 const char *block_text(const uint32_t block[3]);
 
