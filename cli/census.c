@@ -57,9 +57,7 @@ static bool is_kernel(const char *kernel, const char *path, struct error *e) {
 static bool make_operands(const struct spec *s, const struct contract *c, const struct shape *shape,
                           struct operands *operands, struct error *e) {
     struct operands_request r = {.contract = c, .data = DATA_RAND, .key = random_key(s->kernel)};
-    spec_operands(s, &r);
-    return sets_value(shape, "nt", s->path, &r.nt, e) && sets_value(shape, "id", s->path, &r.id, e) &&
-           (c->weight == NULL || sets_value(shape, "od", s->path, &r.od, e)) && operands_make(&r, operands, e);
+    return sets_operands(s, shape, &r, e) && operands_make(&r, operands, e);
 }
 
 static bool count(const struct spec *s, const struct ptx_module *m, const struct options *o, struct outcome *outcome,

@@ -186,34 +186,21 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
 static bool make_operands(const struct spec *s, const struct contract *c, const struct shape *shape,
                           const struct options *o, struct subject *out, struct error *e) {
     struct operands_request r = {.contract = c, .data = o->class};
-    spec_operands(s, &r);
-    if (!sets_value(shape, "nt", s->path, &r.nt, e) || !sets_value(shape, "id", s->path, &r.id, e) ||
-        (c->weight != NULL && !sets_value(shape, "od", s->path, &r.od, e))) {
+    if (!sets_operands(s, shape, &r, e)) {
         return false;
     }
-    char *rows = c->weight != NULL ? must_format(".od%zu", r.od) : must_strdup("");
-    out->id = must_format("%s/%s/%s/nt%zu%s.id%zu/%s/s%" PRIu64, c->weight != NULL ? c->weight : c->activation,
-                          c->weight != NULL ? c->activation : c->result, s->kernel, r.nt, rows, r.id,
-                          data_class_names[r.data], o->seed);
-    free(rows);
-    r.key = random_key(out->id);
+    out->id = sets_id(s, &r, o->seed);
     return operands_make(&r, &out->operands, e);
 }
 
 /* The options as they were given. */
 static char *options_text(const struct options *o) {
     char *text = o->one_class ? must_format(" --data %s", data_class_names[o->class]) : must_strdup("");
-    for (size_t i = 0; i < o->sets.count; ++i) {
-        char *more = must_format("%s --set %s=%" PRId64, text, o->sets.values[i].name, o->sets.values[i].value);
-        free(text);
-        text = more;
-    }
-    if (o->seeded) {
-        char *more = must_format("%s --seed %" PRIu64, text, o->seed);
-        free(text);
-        text = more;
-    }
-    return text;
+    char *sets = sets_text(&o->sets, o->seeded ? &o->seed : NULL);
+    char *all = must_format("%s%s", text, sets);
+    free(text);
+    free(sets);
+    return all;
 }
 
 static int explain_launch(struct options *o, const char *root, struct error *e) {

@@ -41,28 +41,12 @@ struct options {
     struct judging judging;
 };
 
-/* "--set n=1 --seed 3", for the command that runs it again. */
-static char *rerun_options(const struct options *o) {
-    char *text = must_strdup("");
-    for (size_t i = 0; i < o->sets.count; ++i) {
-        char *more = must_format("%s --set %s=%" PRId64, text, o->sets.values[i].name, o->sets.values[i].value);
-        free(text);
-        text = more;
-    }
-    if (o->seed != 1) {
-        char *more = must_format("%s --seed %" PRIu64, text, o->seed);
-        free(text);
-        text = more;
-    }
-    return text;
-}
-
 /* Runs every class asked for; again: how the command is called. *count outcomes, owned by the caller. */
 static bool run_classes(const struct spec *s, const struct ptx_module *m, const struct shape *shape,
                         const struct options *o, const char *again, struct outcome *outcomes, size_t *count,
                         struct error *e) {
     const struct contract *c = s->contract != NULL ? contract_named(s->contract) : NULL;
-    char *options = rerun_options(o);
+    char *options = sets_text(&o->sets, o->seed != 1 ? &o->seed : NULL); /* for the command that runs it again */
     struct trial t = {.spec = s,
                       .module = m,
                       .runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine,
@@ -87,17 +71,11 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
             continue;
         }
         struct operands_request r = {.contract = c, .data = (enum data_class)k};
-        spec_operands(s, &r);
-        good = sets_value(shape, "nt", s->path, &r.nt, e) && sets_value(shape, "id", s->path, &r.id, e) &&
-               (c->weight == NULL || sets_value(shape, "od", s->path, &r.od, e));
+        good = sets_operands(s, shape, &r, e);
         if (!good) {
             break;
         }
-        char *rows = c->weight != NULL ? must_format(".od%zu", r.od) : must_strdup("");
-        char *id = must_format("%s/%s/%s/nt%zu%s.id%zu/%s/s%" PRIu64, c->weight != NULL ? c->weight : c->activation,
-                               c->weight != NULL ? c->activation : c->result, s->kernel, r.nt, rows, r.id,
-                               data_class_names[r.data], o->seed);
-        r.key = random_key(id);
+        char *id = sets_id(s, &r, o->seed);
         struct operands operands;
         t.id = id;
         t.contract = c;
@@ -115,7 +93,6 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, how, options);
         free(how);
         free(class);
-        free(rows);
         free(id);
     }
     free(options);

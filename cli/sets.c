@@ -1,6 +1,7 @@
 #include "sets.h"
 #include "../gpu/yaml.h"
 #include "../ref/checked.h"
+#include "../ref/random.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ bool sets_check(const struct spec *spec, const struct sets *s, struct error *e) 
     return true;
 }
 
-bool sets_value(const struct shape *shape, const char *name, const char *path, size_t *value, struct error *e) {
+static bool sets_value(const struct shape *shape, const char *name, const char *path, size_t *value, struct error *e) {
     for (size_t i = 0; i < shape->count; ++i) {
         if (strcmp(shape->values[i].name, name) == 0) {
             if (shape->values[i].value < 1 || shape->values[i].value > INT32_MAX) {
@@ -75,4 +76,36 @@ bool sets_value(const struct shape *shape, const char *name, const char *path, s
         }
     }
     return fail(e, "%s: needs a value for %s (--set %s=N)", path, name, name);
+}
+
+char *sets_text(const struct sets *s, const uint64_t *seed) {
+    char *text = must_strdup("");
+    for (size_t i = 0; i < s->count; ++i) {
+        char *more = must_format("%s --set %s=%" PRId64, text, s->values[i].name, s->values[i].value);
+        free(text);
+        text = more;
+    }
+    if (seed != NULL) {
+        char *more = must_format("%s --seed %" PRIu64, text, *seed);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
+bool sets_operands(const struct spec *spec, const struct shape *shape, struct operands_request *r, struct error *e) {
+    spec_operands(spec, r);
+    return sets_value(shape, "nt", spec->path, &r->nt, e) && sets_value(shape, "id", spec->path, &r->id, e) &&
+           (r->contract->weight == NULL || sets_value(shape, "od", spec->path, &r->od, e));
+}
+
+char *sets_id(const struct spec *spec, struct operands_request *r, uint64_t seed) {
+    const struct contract *c = r->contract;
+    char *rows = c->weight != NULL ? must_format(".od%zu", r->od) : must_strdup("");
+    char *id = must_format("%s/%s/%s/nt%zu%s.id%zu/%s/s%" PRIu64, c->weight != NULL ? c->weight : c->activation,
+                           c->weight != NULL ? c->activation : c->result, spec->kernel, r->nt, rows, r->id,
+                           data_class_names[r->data], seed);
+    free(rows);
+    r->key = random_key(id);
+    return id;
 }

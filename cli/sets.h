@@ -2,7 +2,7 @@
 #ifndef CLI_SETS_H
 #define CLI_SETS_H
 
-#include "../gpu/spec.h"
+#include "../gpu/bind.h"
 
 enum { SETS_MAX = 64 };
 
@@ -20,7 +20,12 @@ struct shape_value *sets_merge(const struct spec *spec, const struct sets *s, co
                                size_t more_count, size_t *count);
 /* False, with a message, when a set names nothing that the launch file uses. */
 bool sets_check(const struct spec *spec, const struct sets *s, struct error *e);
-/* *value = the value of a name, 1 .. INT32_MAX. */
-bool sets_value(const struct shape *shape, const char *name, const char *path, size_t *value, struct error *e);
+/* The options as they are given, each with a space ahead; the caller frees it. seed: NULL, not said. */
+char *sets_text(const struct sets *s, const uint64_t *seed);
+/* r->nt, id, and od where the contract has weights, are the shape's, each in 1 .. INT32_MAX; what else the launch file
+ * says of its operands is in r too. */
+bool sets_operands(const struct spec *spec, const struct shape *shape, struct operands_request *r, struct error *e);
+/* The id of a launch file's own case of this request, which keys its data: r->key. The caller frees it. */
+char *sets_id(const struct spec *spec, struct operands_request *r, uint64_t seed);
 
 #endif
