@@ -420,10 +420,13 @@ Test(command, each_plant_is_red_and_named) {
         line[strcspn(line, " ")] = 0;
         ++tried;
         struct result r = run_command("gate --plant %s nt70.od70.id512", line);
-        static const char *const parts[] = {"4900",   "; named by oracle ",           "want 0x",
-                                            "got 0x", "gpu/kernels/mmq_wide_ldb.cu:", "token "};
+        if (strstr(r.text, "no case matches") != NULL) { /* a quantiser has no rows */
+            free(r.text);
+            r = run_command("gate --plant %s nt70.id512", line);
+        }
+        static const char *const parts[] = {"; named by oracle ", "gpu/kernels/", "want 0x", "got 0x", "token "};
         const bool stored = strstr(r.text, "\nUNWRITTEN ") == NULL; /* else by no line */
-        for (size_t i = 0; i < (stored ? sizeof parts / sizeof parts[0] : 2); ++i) {
+        for (size_t i = 0; i < (stored ? sizeof parts / sizeof parts[0] : 1); ++i) {
             cr_expect(strstr(r.text, parts[i]) != NULL, "plant %s: no \"%s\" in:\n%s", line, parts[i], r.text);
         }
         expect_result(r, 1, "4 failed, 0 skipped");

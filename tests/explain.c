@@ -87,14 +87,15 @@ Test(explain, three_faults_at_once_are_each_named) {
         "  first   plane sda_q at (kd 0, group 0, r 2, half 0), which must hold activation.d of token 2, k 0; block "
         "(0,0,0), stage 0\n",
         "\n  holds   activation.d of token 1, k 0",
-        "\n  by      warp 0 lane 8 stored it last\n  site    gpu/kernels/mmq_wide_ldb.cu:59  st.shared",
+        "\n  by      warp 0 lane 8 stored it last\n  site    gpu/kernels/stage_pad40.cuh:42 (inlined at "
+        "gpu/kernels/mmq_wide_ldb.cu:94)  st.shared",
         "bytes wrong: sda_q 6258, qb8 2223\n",
         "suspect a stride or tile larger than the plane was sized for: the stores reach into another plane\n",
         "\nfault 2 of 3: fragments\n"
         "  first   mma 0 of block (0,0,0) warp 0: operand a, register 1, byte 0 of lane 0 must hold activation.q of "
         "token 8, k 0\n",
         "\n  holds   token j - 8 in place of token j",
-        "(inlined at gpu/kernels/mmq_wide_ldb.cu:186)  ldmatrix.sync.aligned.m8n8.x4",
+        "(inlined at gpu/kernels/mmq_wide_ldb.cu:94)  ldmatrix.sync.aligned.m8n8.x4",
         "suspect row offset in the address of the fragment's load\n",
         "\nfault 3 of 3: rescale\n  first   result at token 0, row 1\n",
         "\n  scales  weight.ds read 4 bytes before its place in plane sds: weight.dm of row 0, k 0 in place of "
