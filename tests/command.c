@@ -419,10 +419,10 @@ Test(command, each_plant_is_red_and_named) {
         line += 7 + strspn(line + 7, " ");
         line[strcspn(line, " ")] = 0;
         ++tried;
-        struct result r = run_command("gate --plant %s nt70.od70.id512", line);
+        struct result r = run_command("gate --plant %s nt129.od70.id512", line);
         if (strstr(r.text, "no case matches") != NULL) { /* a quantiser has no rows */
             free(r.text);
-            r = run_command("gate --plant %s nt70.id512", line);
+            r = run_command("gate --plant %s nt129.id512", line);
         }
         static const char *const parts[] = {"; named by oracle ", "gpu/kernels/", "want 0x", "got 0x", "token "};
         const bool stored = strstr(r.text, "\nUNWRITTEN ") == NULL; /* else by no line */

@@ -52,7 +52,7 @@ __device__ __forceinline__ void mmq_wide_ldb(const uint8_t *__restrict__ w, // (
     for (int chunk0 = 0; chunk0 < chunks; chunk0 += KD) {
         __syncthreads(); // the stage before has been read
         stage_quants<KD, TOKENS, THREADS>(arena + A::qa8, x, t0, nt, chunk0, chunks);
-        stage_scale_words<KD, TOKENS, 16, THREADS>(arena + A::sda_q, x, t0, nt, chunk0, chunks);
+        stage_word_pairs<KD, TOKENS, 16, THREADS>(arena + A::sda_q, x, t0, nt, chunk0, chunks);
         if (chunk0 % 8 == 0) {
             stage_expanded<ROWS, ROWS * SLOT, SLOT, THREADS>(arena + A::qb8, w, j0, od, chunk0 / 8, supers);
         }

@@ -10,6 +10,13 @@ __device__ __forceinline__ uint32_t shared_address(const void *p) {
     return (uint32_t)a;
 }
 
+// One float of shared memory. The compiler joins neighbouring loads of its own into wider ones; not these.
+__device__ __forceinline__ float shared_float(uint32_t address) {
+    float f;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(f) : "r"(address) : "memory");
+    return f;
+}
+
 // Four 8x8 matrices of 16-bit elements; lane 8j+q gives the address of row q of matrix j (PTX ISA 9.7.14.5.15).
 __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t address) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

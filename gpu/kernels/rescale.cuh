@@ -23,3 +23,24 @@ __device__ __forceinline__ void fold_two_term(float (&sum)[4], const int32_t (&d
         s = __fmaf_rn(__fmul_rn(t.da[l / 2], dm), t.sa[l / 2], s);
     }
 }
+
+// The min term's share of a token, once for all rows: dma = rn(da * (float)sum).
+struct TokenPairRank1 {
+    float da[2], dma[2];
+};
+__device__ __forceinline__ TokenPairRank1 token_pair_rank_1(uint32_t first, uint32_t second) {
+    const TokenPair t = token_pair(first, second);
+    return {{t.da[0], t.da[1]}, {__fmul_rn(t.da[0], t.sa[0]), __fmul_rn(t.da[1], t.sa[1])}};
+}
+
+// s = fma(rn(da * ds), dot, s) ; s = fma(dma, dm, s). scale = (ds, dm) of both rows.
+__device__ __forceinline__ void fold_rank_1(float (&sum)[4], const int32_t (&dot)[4], const TokenPairRank1 &t,
+                                            float4 scale) {
+#pragma unroll
+    for (int l = 0; l < 4; ++l) {
+        const float ds = l % 2 ? scale.z : scale.x, dm = l % 2 ? scale.w : scale.y;
+        float &s = sum[l];
+        s = __fmaf_rn(__fmul_rn(t.da[l / 2], ds), __int2float_rn(dot[l]), s);
+        s = __fmaf_rn(t.dma[l / 2], dm, s);
+    }
+}
