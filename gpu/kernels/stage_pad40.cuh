@@ -12,7 +12,7 @@ struct LinearRows {
 // rows of the plane, one half of each, from eight distinct bank groups.
 struct XorRows {
     static __device__ __forceinline__ int at(int t, int half) {
-        return t / 4 * 128 + 16 * ((t % 4 * 2 + half) ^ (t / 4 % 8));
+        return (t >> 2) * 128 + 16 * (((t & 3) * 2 + half) ^ (t >> 2 & 7));
     }
 };
 
@@ -74,7 +74,7 @@ struct LinearWords {
 };
 // q-major: the words of tokens q, q+8, q+16, q+24 side by side, so that one 16-byte read serves two groups of 16.
 struct QMajorWords {
-    static __device__ __forceinline__ int at(int t) { return t / 32 * 32 + t % 8 * 4 + t / 8 % 4; }
+    static __device__ __forceinline__ int at(int t) { return (t >> 5) * 32 + (t & 7) * 4 + (t >> 3 & 3); }
 };
 
 // plane [KD][SLOTS] words, of which TOKENS are used; an element is a word.
