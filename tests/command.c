@@ -185,7 +185,7 @@ Test(command_files, a_source_without_the_project_names_the_variable) {
 #ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
 Test(command, threads_that_cannot_be_had) {
     run_before = "ulimit -s 8192; ulimit -v 50000;";
-    struct result r = run_command("gate '*/nt1.od1.id256/*' -j 7");
+    struct result r = run_command("gate '*/mmq_wide_ldb_kd*/nt1.od1.id256/*' -j 7");
     cr_expect(strstr(r.text, " of 7 threads can be made here; going on with ") != NULL, "not said in:\n%s", r.text);
     expect_result(r, 0, " passed, 0 failed, 0 skipped\n");
     expect_result(run_command("run tests/foreign/iota.yaml -j 7"), 0, " of 7 threads can be made here; going on with ");
@@ -420,7 +420,7 @@ Test(command, each_plant_is_red_and_named) {
         line[strcspn(line, " ")] = 0;
         ++tried;
         struct result r = run_command("gate --plant %s nt129.od70.id512", line);
-        if (strstr(r.text, "no case matches") != NULL) { /* a quantiser has no rows */
+        if (r.code == 3) { /* a quantiser has no rows */
             free(r.text);
             r = run_command("gate --plant %s nt129.id512", line);
         }

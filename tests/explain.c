@@ -87,7 +87,7 @@ Test(explain, three_faults_at_once_are_each_named) {
         "  first   plane sda_q at (kd 0, group 0, r 2, half 0), which must hold activation.d of token 2, k 0; block "
         "(0,0,0), stage 0\n",
         "\n  holds   activation.d of token 1, k 0",
-        "\n  by      warp 0 lane 8 stored it last\n  site    gpu/kernels/stage_pad40.cuh:42 (inlined at "
+        "\n  by      warp 0 lane 8 stored it last\n  site    gpu/kernels/stage_pad40.cuh:61 (inlined at "
         "gpu/kernels/mmq_wide_ldb.cu:94)  st.shared",
         "bytes wrong: sda_q 6258, qb8 2223\n",
         "suspect a stride or tile larger than the plane was sized for: the stores reach into another plane\n",

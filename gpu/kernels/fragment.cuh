@@ -15,8 +15,10 @@ __device__ __forceinline__ int b_fragment(int lane, int pitch) {
     const int row = (lane & 7) + (lane >> 4) * 8;
     return row * pitch + (lane >> 3 & 1) * 16;
 }
-// Where the lane's first word of B of 8 rows is, if words are read one by one; the second is 16 bytes on.
+// Where the lane's first word is, if words are read one by one: of B of 8 rows, whose second is 16 bytes on; of A of 16
+// tokens, whose second is 8 tokens on, and whose third and fourth are 16 bytes on from those.
 __device__ __forceinline__ int b_word(int lane, int pitch) { return (lane >> 2) * pitch + (lane & 3) * 4; }
+__device__ __forceinline__ int a_word(int lane, int pitch) { return b_word(lane, pitch); }
 
 // Element l of an accumulator: token `c_token` of 16, row `c_row` of 8.
 __device__ __forceinline__ int c_token(int lane, int l) { return (lane >> 2) + 8 * (l / 2); }

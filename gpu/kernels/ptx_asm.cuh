@@ -51,3 +51,20 @@ __device__ __forceinline__ uint32_t shuffle_xor(uint32_t v, uint32_t mask) {
     asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(d) : "r"(v), "r"(mask));
     return d;
 }
+
+// Copies of BYTES (4, 8 or 16) to shared memory that are in flight until their group is waited for; zeros where `there`
+// is false, and nothing is read. 16 bytes pass by L1.
+template <int BYTES> __device__ __forceinline__ void copy_async(uint32_t to, const void *from, bool there) {
+    const int bytes = there ? BYTES : 0;
+    if (BYTES == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(BYTES)
+                     : "memory");
+    }
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Until at most PENDING of the thread's groups are in flight.
+template <int PENDING> __device__ __forceinline__ void wait_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}

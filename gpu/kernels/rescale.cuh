@@ -28,9 +28,11 @@ __device__ __forceinline__ void fold_two_term(float (&sum)[4], const int32_t (&d
 struct TokenPairRank1 {
     float da[2], dma[2];
 };
-__device__ __forceinline__ TokenPairRank1 token_pair_rank_1(uint32_t first, uint32_t second) {
-    const TokenPair t = token_pair(first, second);
+__device__ __forceinline__ TokenPairRank1 rank_1(const TokenPair &t) {
     return {{t.da[0], t.da[1]}, {__fmul_rn(t.da[0], t.sa[0]), __fmul_rn(t.da[1], t.sa[1])}};
+}
+__device__ __forceinline__ TokenPairRank1 token_pair_rank_1(uint32_t first, uint32_t second) {
+    return rank_1(token_pair(first, second));
 }
 
 // s = fma(rn(da * ds), dot, s) ; s = fma(dma, dm, s). scale = (ds, dm) of both rows.

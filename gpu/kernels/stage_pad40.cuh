@@ -18,7 +18,7 @@ struct XorRows {
 
 // plane [KD][TOKENS][32 B] of int8; an element is 16 B.
 template <int KD>
-__device__ __forceinline__ uint4 load_quants(const uint8_t *x, int t0, int nt, int chunk0, int chunks, int i) {
+__device__ __forceinline__ uint4 load_quants(const uint8_t *x, int t0, int nt, int chunk0, int chunks, unsigned i) {
     const int half = i % 2, kd = i / 2 % KD, t = i / 2 / KD;
     uint4 v = make_uint4(0, 0, 0, 0);
     if (t0 + t < nt) {
@@ -29,13 +29,13 @@ __device__ __forceinline__ uint4 load_quants(const uint8_t *x, int t0, int nt, i
     return v;
 }
 template <int KD, int TOKENS, class Rows>
-__device__ __forceinline__ void store_quants(uint8_t *plane, uint4 v, int i) {
+__device__ __forceinline__ void store_quants(uint8_t *plane, uint4 v, unsigned i) {
     const int half = i % 2, kd = i / 2 % KD, t = i / 2 / KD;
     *(uint4 *)(plane + kd * TOKENS * 32 + Rows::at(t, half)) = v;
 }
 template <int KD, int TOKENS, int THREADS, class Rows = LinearRows>
 __device__ __forceinline__ void stage_quants(uint8_t *plane, const uint8_t *x, int t0, int nt, int chunk0, int chunks) {
-    for (int i = threadIdx.x; i < KD * TOKENS * 2; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < KD * TOKENS * 2; i += THREADS) {
         store_quants<KD, TOKENS, Rows>(plane, load_quants<KD>(x, t0, nt, chunk0, chunks, i), i);
     }
 }
@@ -43,7 +43,7 @@ __device__ __forceinline__ void stage_quants(uint8_t *plane, const uint8_t *x, i
 // plane [KD][SLOTS groups of 16 tokens][8] uint2: the scale words of tokens (t, t+8) as one pair, the width they are
 // read with. SLOTS may be more than there are groups.
 template <int KD>
-__device__ __forceinline__ uint2 load_word_pair(const uint8_t *x, int t0, int nt, int chunk0, int chunks, int i) {
+__device__ __forceinline__ uint2 load_word_pair(const uint8_t *x, int t0, int nt, int chunk0, int chunks, unsigned i) {
     const int kd = i % KD, r = i / KD % 8, group = i / KD / 8;
     const int t = t0 + group * 16 + r;
     const uint8_t *block = x + ((int64_t)t * chunks + chunk0 + kd) * PAD40_BYTES;
@@ -56,14 +56,14 @@ __device__ __forceinline__ uint2 load_word_pair(const uint8_t *x, int t0, int nt
     }
     return v;
 }
-template <int KD, int SLOTS> __device__ __forceinline__ void store_word_pair(uint8_t *plane, uint2 v, int i) {
+template <int KD, int SLOTS> __device__ __forceinline__ void store_word_pair(uint8_t *plane, uint2 v, unsigned i) {
     const int kd = i % KD, r = i / KD % 8, group = i / KD / 8;
     *(uint2 *)(plane + ((kd * SLOTS + group) * 8 + r) * 8) = v;
 }
 template <int KD, int TOKENS, int SLOTS, int THREADS>
 __device__ __forceinline__ void stage_word_pairs(uint8_t *plane, const uint8_t *x, int t0, int nt, int chunk0,
                                                  int chunks) {
-    for (int i = threadIdx.x; i < KD * TOKENS / 2; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < KD * TOKENS / 2; i += THREADS) {
         store_word_pair<KD, SLOTS>(plane, load_word_pair<KD>(x, t0, nt, chunk0, chunks, i), i);
     }
 }
@@ -79,18 +79,18 @@ struct QMajorWords {
 
 // plane [KD][SLOTS] words, of which TOKENS are used; an element is a word.
 template <int KD>
-__device__ __forceinline__ uint32_t load_word(const uint8_t *x, int t0, int nt, int chunk0, int chunks, int i) {
+__device__ __forceinline__ uint32_t load_word(const uint8_t *x, int t0, int nt, int chunk0, int chunks, unsigned i) {
     const int kd = i % KD, t = i / KD;
     return t0 + t < nt ? pad40_scale_word(x + ((int64_t)(t0 + t) * chunks + chunk0 + kd) * PAD40_BYTES) : 0;
 }
 template <int KD, int SLOTS, class Words>
-__device__ __forceinline__ void store_word(uint8_t *plane, uint32_t v, int i) {
+__device__ __forceinline__ void store_word(uint8_t *plane, uint32_t v, unsigned i) {
     const int kd = i % KD, t = i / KD;
     *(uint32_t *)(plane + (kd * SLOTS + Words::at(t)) * 4) = v;
 }
 template <int KD, int TOKENS, int SLOTS, int THREADS, class Words = LinearWords>
 __device__ __forceinline__ void stage_words(uint8_t *plane, const uint8_t *x, int t0, int nt, int chunk0, int chunks) {
-    for (int i = threadIdx.x; i < KD * TOKENS; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < KD * TOKENS; i += THREADS) {
         store_word<KD, SLOTS, Words>(plane, load_word<KD>(x, t0, nt, chunk0, chunks, i), i);
     }
 }

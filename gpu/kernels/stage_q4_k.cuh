@@ -8,7 +8,7 @@
 template <int ROWS, int SUB, int ROW, int THREADS>
 __device__ __forceinline__ void stage_expanded(uint8_t *plane, const uint8_t *w, int j0, int od, int super,
                                                int supers) {
-    for (int i = threadIdx.x; i < ROWS * 8; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < ROWS * 8; i += THREADS) {
         const int piece = i % 8, j = i / 8; // piece = 16 bytes: sub-blocks 2*(piece/2), +1, half piece%2
         uint4 v = make_uint4(0, 0, 0, 0);
         if (j0 + j < od) {
@@ -39,7 +39,7 @@ __device__ __forceinline__ float4 scale_pairs(const uint8_t *w, int j, int od, i
 template <int KD, int ROWS, int THREADS>
 __device__ __forceinline__ void stage_scale_pairs(uint8_t *plane, const uint8_t *w, int j0, int od, int chunk0,
                                                   int supers) {
-    for (int i = threadIdx.x; i < KD * ROWS / 2; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < KD * ROWS / 2; i += THREADS) {
         const int j = i % (ROWS / 2) * 2, kd = i / (ROWS / 2);
         *(float4 *)(plane + (kd * ROWS + j) * 8) = scale_pairs(w, j0 + j, od, chunk0 + kd, supers);
     }
@@ -49,7 +49,7 @@ __device__ __forceinline__ void stage_scale_pairs(uint8_t *plane, const uint8_t 
 template <int KD, int ROWS, int THREADS>
 __device__ __forceinline__ void stage_scales_apart(uint8_t *sds, uint8_t *sdm, const uint8_t *w, int j0, int od,
                                                    int chunk0, int supers) {
-    for (int i = threadIdx.x; i < KD * ROWS / 2; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < KD * ROWS / 2; i += THREADS) {
         const int j = i % (ROWS / 2) * 2, kd = i / (ROWS / 2);
         const float4 v = scale_pairs(w, j0 + j, od, chunk0 + kd, supers);
         *(float2 *)(sds + (kd * ROWS + j) * 4) = make_float2(v.x, v.z);
@@ -60,7 +60,7 @@ __device__ __forceinline__ void stage_scales_apart(uint8_t *sds, uint8_t *sdm, c
 // plane [ROWS][128 B]: the nibble bytes of one super-block of every row, as they are.
 template <int ROWS, int THREADS>
 __device__ __forceinline__ void stage_nibbles(uint8_t *plane, const uint8_t *w, int j0, int od, int super, int supers) {
-    for (int i = threadIdx.x; i < ROWS * 8; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < ROWS * 8; i += THREADS) {
         const int piece = i % 8, j = i / 8;
         uint4 v = make_uint4(0, 0, 0, 0);
         if (j0 + j < od) {
