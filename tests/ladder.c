@@ -33,7 +33,7 @@ Test(ladder, closed_forms_hold_at_tails_and_depths) {
     for (size_t i = 0; i < files.gl_pathc; ++i)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
             free(census(files.gl_pathv[i], shapes[s][0], shapes[s][1], shapes[s][2]));
-    cr_expect(files.gl_pathc >= 13, "%zu launch files", files.gl_pathc);
+    cr_expect(files.gl_pathc >= 19, "%zu launch files", files.gl_pathc);
     globfree(&files);
 }
 
@@ -55,6 +55,18 @@ Test(ladder, r14_is_r12_in_another_layout) {
         free(r12);
         free(r14);
     }
+}
+
+/* 8 chunks a stage of the 128x64 tile with two stages are more than a block has on the campaign's GPU. */
+Test(ladder, the_arena_that_is_too_large_is_refused) {
+    const char *run = "run gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=129 --set od=65 --set id=256";
+    struct result r = run_command("%s --arch sm_121", run);
+    cr_expect(strstr(r.text, "135168 B of shared memory, sm_121 gives a block 101376\n          nothing was run") !=
+                  NULL,
+              "not said in:\n%s", r.text);
+    expect_result(r, 1, "0 passed, 4 failed");
+    expect_result(run_command("%s", run), 0, "4 passed, 0 failed");
+    expect_result(run_command("list cases mmq_wide_raw_kd8"), 3, "");
 }
 
 /* A tile at depth 3584, of which the projection has 21 x 28 at 2630 tokens and 4 x 28 at 512. */

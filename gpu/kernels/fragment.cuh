@@ -25,24 +25,24 @@ __device__ __forceinline__ int c_token(int lane, int l) { return (lane >> 2) + 8
 __device__ __forceinline__ int c_row(int lane, int l) { return (lane & 3) * 2 + l % 2; }
 
 // Accumulators of a warp: [groups of 16 tokens][groups of 8 rows][element].
-template <int GROUPS> __device__ __forceinline__ void clear_tile(float (&sum)[GROUPS][2][4]) {
+template <int GROUPS, int N> __device__ __forceinline__ void clear_tile(float (&sum)[GROUPS][N][4]) {
 #pragma unroll
     for (int g = 0; g < GROUPS; ++g) {
 #pragma unroll
-        for (int l = 0; l < 8; ++l) {
+        for (int l = 0; l < 4 * N; ++l) {
             sum[g][l / 4][l % 4] = 0.0f;
         }
     }
 }
 
 // y (nt, od) = the cells of the tile that begins at token t0, row j0, and are not past the end.
-template <int GROUPS>
-__device__ __forceinline__ void store_tile(float *y, const float (&sum)[GROUPS][2][4], int t0, int j0, int nt, int od,
+template <int GROUPS, int N>
+__device__ __forceinline__ void store_tile(float *y, const float (&sum)[GROUPS][N][4], int t0, int j0, int nt, int od,
                                            int lane) {
 #pragma unroll
     for (int g = 0; g < GROUPS; ++g) {
 #pragma unroll
-        for (int l = 0; l < 8; ++l) {
+        for (int l = 0; l < 4 * N; ++l) {
             const int t = t0 + g * 16 + c_token(lane, l % 4);
             const int j = j0 + l / 4 * 8 + c_row(lane, l % 4);
             if (t < nt && j < od) {

@@ -1,124 +1,14 @@
-// q4_K x pad40 -> f32, tile 64 tokens x 64 rows, whole blocks by cp.async into two stages, with the rank-1 fold
-// ("generation r16": r7 with the fold of r15).
+// q4_K x pad40 -> f32, tile 64 tokens x 64 rows: mmq_narrow_raw.cu with the rank-1 fold ("generation r16").
 //
-// 256 threads = 8 warps; warp w owns rows 16 * (w / 2) .. and tokens 32 * (w % 2) .. = 2 token groups x 2 row groups,
-// so that a lane has four tokens. Nibbles are taken apart at the mma. A stage is KD chunks. Planes of the dynamic
-// arena, in order and without gaps; stages take turns in the two buffers of each, super-blocks in those of qb8:
-//
-//   qa8   [2][KD][64 tokens][40 B]   pad40 blocks as they are
-//   qb8   [2][64 rows][144 B]        q4_K blocks as they are
-//   sds   [2][KD][64 rows] float     d * sc
-//   sdm   [2][KD][64 rows] float     -dmin * m
-//
-// Numeric contract: ref/q4_k_pad40_rank_1.c.
-#include "fragment.cuh"
-#include "rescale.cuh"
-#include "stage_async.cuh"
-#include "stage_q4_k.cuh"
-
-constexpr int TOKENS = 64, ROWS = 64, THREADS = 256;
-
-template <int KD> struct Arena {
-    static constexpr int qa8_stage = KD * TOKENS * PAD40_BYTES; // bytes of a buffer
-    static constexpr int qb8_stage = ROWS * Q4_K_BYTES;
-    static constexpr int sds_stage = KD * ROWS * 4;
-    static constexpr int qa8 = 0;
-    static constexpr int qb8 = qa8 + 2 * qa8_stage;
-    static constexpr int sds = qb8 + 2 * qb8_stage;
-    static constexpr int sdm = sds + 2 * sds_stage;
-    static constexpr int bytes = sdm + 2 * sds_stage;
-};
-static_assert(Arena<8>::bytes == 67584 && Arena<4>::bytes == 43008, "published arena sizes");
-
-template <int KD>
-__device__ __forceinline__ void mmq_narrow_rank1(const uint8_t *__restrict__ w, // (od, id / 256) q4_K blocks
-                                                 const uint8_t *__restrict__ x, // (nt, id / 32) pad40 blocks
-                                                 float *__restrict__ y,         // (nt, od)
-                                                 int nt, int od, int id) {
-    using A = Arena<KD>;
-    extern __shared__ __align__(16) uint8_t arena[];
-    const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const int chunks = id / 32, supers = id / 256;
-    const uint32_t base = shared_address(arena);
-
-    // Begins to fill the buffers of the stage that starts with chunk0.
-    const auto fill = [&](int chunk0) {
-        const int buffer = chunk0 / KD % 2;
-        copy_pad40<KD, TOKENS, THREADS>(base + A::qa8 + buffer * A::qa8_stage, x, t0, nt, chunk0, chunks);
-        if (chunk0 % 8 == 0) {
-            copy_q4_k<ROWS, THREADS>(base + A::qb8 + chunk0 / 8 % 2 * A::qb8_stage, w, j0, od, chunk0 / 8, supers);
-        }
-        commit_copies();
-        stage_scales_apart<KD, ROWS, THREADS>(arena + A::sds + buffer * A::sds_stage,
-                                              arena + A::sdm + buffer * A::sds_stage, w, j0, od, chunk0, supers);
-    };
-
-    // The lane's places in the planes, at chunk 0.
-    const int token = warp % 2 * 32, row = warp / 2 * 16;
-    const uint8_t *block_lane = arena + A::qa8 + (token + c_token(lane, 0)) * PAD40_BYTES;
-    const uint8_t *a_lane = arena + A::qa8 + token * PAD40_BYTES + PAD40_QUANTS + a_word(lane, PAD40_BYTES);
-    const uint8_t *b_lane = arena + A::qb8 + row * Q4_K_BYTES + Q4_K_NIBBLES + b_word(lane, Q4_K_BYTES);
-    const uint8_t *scale_lane = arena + A::sds + (row + c_row(lane, 0)) * 4;
-
-    float sum[2][2][4];
-    clear_tile(sum);
-    fill(0);
-    for (int chunk0 = 0; chunk0 < chunks; chunk0 += KD) {
-        if (chunk0 + KD < chunks) {
-            fill(chunk0 + KD);
-            wait_copies<1>();
-        } else {
-            wait_copies<0>();
-        }
-        __syncthreads(); // the stage is full
-
-        const int buffer = chunk0 / KD % 2;
-#pragma unroll 1
-        for (int kd = 0; kd < KD; ++kd) {
-            const int sub = (chunk0 + kd) % 8;
-            const uint8_t *b_stage = b_lane + chunk0 / 8 % 2 * A::qb8_stage + sub / 2 * 32;
-            const uint8_t *scales = scale_lane + buffer * A::sds_stage + kd * ROWS * 4;
-            uint32_t b[2][2]; // {b0, b1} of rows 0-7, of rows 8-15
-            float4 scale[2];  // (ds, dm) of rows 2t and 2t+1
-#pragma unroll
-            for (int n = 0; n < 2; ++n) {
-                const uint8_t *word = b_stage + n * 8 * Q4_K_BYTES;
-                b[n][0] = *(const uint32_t *)word >> 4 * (sub & 1) & 0x0f0f0f0f;
-                b[n][1] = *(const uint32_t *)(word + 16) >> 4 * (sub & 1) & 0x0f0f0f0f;
-                const float2 ds = *(const float2 *)(scales + n * 32);
-                const float2 dm = *(const float2 *)(scales + n * 32 + A::sdm - A::sds);
-                scale[n] = make_float4(ds.x, dm.x, ds.y, dm.y);
-            }
-#pragma unroll
-            for (int g = 0; g < 2; ++g) {
-                const int at = buffer * A::qa8_stage + (kd * TOKENS + g * 16) * PAD40_BYTES;
-                const uint8_t *words = a_lane + at, *block = block_lane + at, *other = block + 8 * PAD40_BYTES;
-                const uint32_t a[4] = {
-                    *(const uint32_t *)words, *(const uint32_t *)(words + 8 * PAD40_BYTES),
-                    *(const uint32_t *)(words + 16), *(const uint32_t *)(words + 8 * PAD40_BYTES + 16)};
-                const float da[2] = {half_value(*(const uint16_t *)block), half_value(*(const uint16_t *)other)};
-                const int sum_q[2] = {*(const int *)(block + PAD40_SUM), *(const int *)(other + PAD40_SUM)};
-                const TokenPairRank1 tokens =
-                    rank_1({{da[0], da[1]}, {__int2float_rn(sum_q[0]), __int2float_rn(sum_q[1])}});
-#pragma unroll
-                for (int n = 0; n < 2; ++n) {
-                    int32_t c[4];
-                    mma_m16n8k32_s8(c, a, b[n][0], b[n][1]);
-                    fold_rank_1(sum[g][n], c, tokens, scale[n]);
-                }
-            }
-        }
-        __syncthreads(); // and has been read
-    }
-    store_tile(y, sum, t0 + token, j0 + row, nt, od, lane);
-}
+// A lane has four tokens, where one of the wide kernels has two a group: four pairs of factors (da, dma).
+// The tile and its planes: raw_tile.cuh. Numeric contract: ref/q4_k_pad40_rank_1.c.
+#include "raw_tile.cuh"
 
 #define MMQ_NARROW_RANK1(KD)                                                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS)                                                              \
         mmq_narrow_rank1_kd##KD(const uint8_t *__restrict__ w, const uint8_t *__restrict__ x, float *__restrict__ y,   \
                                 int nt, int od, int id) {                                                              \
-        mmq_narrow_rank1<KD>(w, x, y, nt, od, id);                                                                     \
+        mmq_raw<64, 64, 64, KD, Rank1>(w, x, y, nt, od, id);                                                           \
     }
 MMQ_NARROW_RANK1(4)
 MMQ_NARROW_RANK1(8)

@@ -59,7 +59,7 @@ __device__ __forceinline__ void mmq_wide_lda(const uint8_t *__restrict__ w, // (
         if (chunk0 % 8 == 0) {
             stage_expanded<ROWS, 32, ROW, THREADS>(arena + A::qb8, w, j0, od, chunk0 / 8, supers);
         }
-        stage_scales_apart<KD, ROWS, THREADS>(arena + A::sds, arena + A::sdm, w, j0, od, chunk0, supers);
+        stage_scales_apart<KD, ROWS, ROWS, THREADS>(arena + A::sds, arena + A::sdm, w, j0, od, chunk0, supers);
         __syncthreads();
 
 #pragma unroll 1

@@ -46,3 +46,21 @@ __device__ __forceinline__ void fold_rank_1(float (&sum)[4], const int32_t (&dot
         s = __fmaf_rn(t.dma[l / 2], dm, s);
     }
 }
+
+// The two folds, for a tile that takes either.
+struct TwoTerm {
+    using Tokens = TokenPair;
+    static __device__ __forceinline__ Tokens tokens(const TokenPair &t) { return t; }
+    static __device__ __forceinline__ void fold(float (&sum)[4], const int32_t (&dot)[4], const Tokens &t,
+                                                float4 scale) {
+        fold_two_term(sum, dot, t, scale);
+    }
+};
+struct Rank1 {
+    using Tokens = TokenPairRank1;
+    static __device__ __forceinline__ Tokens tokens(const TokenPair &t) { return rank_1(t); }
+    static __device__ __forceinline__ void fold(float (&sum)[4], const int32_t (&dot)[4], const Tokens &t,
+                                                float4 scale) {
+        fold_rank_1(sum, dot, t, scale);
+    }
+};

@@ -45,15 +45,15 @@ __device__ __forceinline__ void stage_scale_pairs(uint8_t *plane, const uint8_t 
     }
 }
 
-// planes sds, sdm [KD][ROWS] float: the two apart, of two neighbouring rows each as one 8-byte store.
-template <int KD, int ROWS, int THREADS>
+// planes sds, sdm [KD][PLANE_ROWS] float: the two apart, of two neighbouring rows each as one 8-byte store.
+template <int KD, int ROWS, int PLANE_ROWS, int THREADS>
 __device__ __forceinline__ void stage_scales_apart(uint8_t *sds, uint8_t *sdm, const uint8_t *w, int j0, int od,
                                                    int chunk0, int supers) {
     for (unsigned i = threadIdx.x; i < KD * ROWS / 2; i += THREADS) {
         const int j = i % (ROWS / 2) * 2, kd = i / (ROWS / 2);
         const float4 v = scale_pairs(w, j0 + j, od, chunk0 + kd, supers);
-        *(float2 *)(sds + (kd * ROWS + j) * 4) = make_float2(v.x, v.z);
-        *(float2 *)(sdm + (kd * ROWS + j) * 4) = make_float2(v.y, v.w);
+        *(float2 *)(sds + (kd * PLANE_ROWS + j) * 4) = make_float2(v.x, v.z);
+        *(float2 *)(sdm + (kd * PLANE_ROWS + j) * 4) = make_float2(v.y, v.w);
     }
 }
 
@@ -67,5 +67,18 @@ __device__ __forceinline__ void stage_nibbles(uint8_t *plane, const uint8_t *w, 
             v = *(const uint4 *)(w + ((int64_t)(j0 + j) * supers + super) * Q4_K_BYTES + Q4_K_NIBBLES + 16 * piece);
         }
         *(uint4 *)(plane + j * 128 + 16 * piece) = v;
+    }
+}
+
+// plane [ROWS][144 B]: the blocks of one super-block of every row, as they are.
+template <int ROWS, int THREADS>
+__device__ __forceinline__ void stage_blocks(uint8_t *plane, const uint8_t *w, int j0, int od, int super, int supers) {
+    for (unsigned i = threadIdx.x; i < ROWS * 9; i += THREADS) {
+        const int piece = i % 9, j = i / 9;
+        uint4 v = make_uint4(0, 0, 0, 0);
+        if (j0 + j < od) {
+            v = *(const uint4 *)(w + ((int64_t)(j0 + j) * supers + super) * Q4_K_BYTES + 16 * piece);
+        }
+        *(uint4 *)(plane + j * Q4_K_BYTES + 16 * piece) = v;
     }
 }
