@@ -142,16 +142,45 @@ static void kernel_planes(const struct spec *spec, const char *const *patterns, 
 
 /* ---- tables ---- */
 
+bool bank_never_counted(const char *statement, const struct bank_row *r) {
+    static const struct {
+        const char *statement, *op, *label;
+        size_t line;
+    } rows[] = {{"table/banks_h200.tsv", "ld8", "stride1", 19}, {"table/banks_h200.tsv", "ld16", "stride130", 21}};
+    bool known = false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        known = known || (r->line == rows[i].line && strcmp(statement, rows[i].statement) == 0 &&
+                          strcmp(r->op.name, rows[i].op) == 0 && strcmp(r->label, rows[i].label) == 0);
+    return known && r->stated && r->count.wavefronts == 0 && r->count.conflicts == 0;
+}
+
+static char *table_text(const char *name, const struct bank_table *t) {
+    char *text = must_strdup("wavefronts and conflicts that the GPU counted are the model's"), *longer;
+    bool excepted = false, uncounted = false;
+    for (size_t i = 0; i < t->count; ++i) {
+        const struct bank_row *r = &t->rows[i];
+        uncounted = uncounted || !r->stated;
+        if (bank_never_counted(name, r)) {
+            longer = must_format("%s%s %s %s of line %zu", text, excepted ? " and" : ", but for", r->op.name, r->label,
+                                 r->line);
+            free(text);
+            text = longer;
+            excepted = true;
+        }
+    }
+    longer = must_format("%s%s%s", text, excepted ? ", whose loads were gone from the kernel" : "",
+                         uncounted ? " (rows without a count are left out)" : "");
+    free(text);
+    return longer;
+}
+
 void bank_prove_table(const char *name, const struct bank_table *t, bool names_only, struct statement_list *l) {
-    size_t uncounted = 0;
-    for (size_t i = 0; i < t->count; ++i)
-        uncounted += !t->rows[i].stated;
-    struct statement s =
-        begin(must_strdup(name), must_format("wavefronts and conflicts that the GPU counted are the model's%s",
-                                             uncounted ? " (rows without a count are left out)" : ""));
+    struct statement s = begin(must_strdup(name), table_text(name, t));
     for (size_t i = 0; i < t->count && !names_only; ++i) {
         const struct bank_row *r = &t->rows[i];
         const struct bank_count c = bank_row_count(r);
+        if (bank_never_counted(name, r))
+            continue;
         s.domain += r->stated;
         if (bank_row_differs(r)) {
             statement_refute(

@@ -8,9 +8,9 @@
 
 struct bank_row {
     struct bank_op op;
-    char *label; /* owned */
-    bool stated; /* it has counts; not where they are '-', or 0 wavefronts though a lane is active: what was counted
-                  * there had no such access left */
+    char *label;             /* owned */
+    char written[24];        /* the op as the table has it */
+    bool stated;             /* it has counts: they are not '-' */
     struct bank_count count; /* of a stated row */
     uint32_t at[32], active;
     size_t line; /* from 1 */
