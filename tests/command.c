@@ -246,7 +246,7 @@ Test(command_files, a_signal_leaves_no_json) {
 }
 
 Test(command_files, output_that_is_lost_is_exit_2) {
-    static const char *const commands[] = {"--help",      "gate --help",  "gate kd4/nt1.od1.id256/adv/s1",
+    static const char *const commands[] = {"--help",      "gate --help",  "gate mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1",
                                            "list cases",  "list formats", "run tests/foreign/iota.yaml",
                                            "run --help",  "list --help",  "inspect --help",
                                            "list plants", "list oracles", "inspect %s/model.gguf"};
@@ -385,7 +385,7 @@ Test(command_root, an_unreadable_model_spares_other_cases) {
     struct result r = run_command(ONE_CASE);
     cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
     expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
-    static const char *const asking[] = {"gate", "gate gemma", "gate nosuchcase kd4/nt1.od1.id256/adv/s1",
+    static const char *const asking[] = {"gate", "gate gemma", "gate nosuchcase mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1",
                                          "gate '*/real/*'", "list cases gemma"};
     for (size_t i = 0; i < sizeof asking / sizeof asking[0]; ++i) {
         r = run_command("%s", asking[i]);
