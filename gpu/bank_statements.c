@@ -142,46 +142,27 @@ static void kernel_planes(const struct spec *spec, const char *const *patterns, 
 
 /* ---- tables ---- */
 
-bool bank_never_counted(const char *statement, const struct bank_row *r) {
-    static const struct {
-        const char *statement, *op, *label;
-        size_t line;
-    } rows[] = {{"table/banks_h200.tsv", "ld8", "stride1", 19}, {"table/banks_h200.tsv", "ld16", "stride130", 21}};
-    bool known = false;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
-        known = known || (r->line == rows[i].line && strcmp(statement, rows[i].statement) == 0 &&
-                          strcmp(r->op.name, rows[i].op) == 0 && strcmp(r->label, rows[i].label) == 0);
-    return known && r->stated && r->count.wavefronts == 0 && r->count.conflicts == 0;
-}
-
-static char *table_text(const char *name, const struct bank_table *t) {
-    char *text = must_strdup("wavefronts and conflicts that the GPU counted are the model's"), *longer;
-    bool excepted = false, uncounted = false;
+static char *table_text(const struct bank_table *t) {
+    size_t silent = 0, zero = 0;
     for (size_t i = 0; i < t->count; ++i) {
-        const struct bank_row *r = &t->rows[i];
-        uncounted = uncounted || !r->stated;
-        if (bank_never_counted(name, r)) {
-            longer = must_format("%s%s %s %s of line %zu", text, excepted ? " and" : ", but for", r->op.name, r->label,
-                                 r->line);
-            free(text);
-            text = longer;
-            excepted = true;
-        }
+        silent += !t->rows[i].stated;
+        zero += bank_row_uncounted(&t->rows[i]);
     }
-    longer = must_format("%s%s%s", text, excepted ? ", whose loads were gone from the kernel" : "",
-                         uncounted ? " (rows without a count are left out)" : "");
-    free(text);
-    return longer;
+    char *left = silent + zero ? must_format(" (%zu row%s left out: %s%s%s)", silent + zero, plural(silent + zero),
+                                             silent ? "no count" : "", silent && zero ? ", or " : "",
+                                             zero ? "0 wavefronts, so no access was there" : "")
+                               : must_strdup("");
+    char *text = must_format("wavefronts and conflicts that the GPU counted are the model's%s", left);
+    free(left);
+    return text;
 }
 
 void bank_prove_table(const char *name, const struct bank_table *t, bool names_only, struct statement_list *l) {
-    struct statement s = begin(must_strdup(name), table_text(name, t));
+    struct statement s = begin(must_strdup(name), table_text(t));
     for (size_t i = 0; i < t->count && !names_only; ++i) {
         const struct bank_row *r = &t->rows[i];
         const struct bank_count c = bank_row_count(r);
-        if (bank_never_counted(name, r))
-            continue;
-        s.domain += r->stated;
+        s.domain += r->stated && !bank_row_uncounted(r);
         if (bank_row_differs(r)) {
             statement_refute(
                 &s, "line %zu, %s %s: %u wavefronts and %u conflicts by the model, the table states %u and %u", r->line,

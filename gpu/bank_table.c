@@ -203,7 +203,12 @@ struct bank_count bank_row_count(const struct bank_row *r) {
     return bank_count(r->op.kind, r->op.bytes, r->op.matrices, r->at, r->active);
 }
 
+bool bank_row_uncounted(const struct bank_row *r) {
+    return r->stated && !r->count.wavefronts && !r->count.conflicts && bank_row_count(r).wavefronts;
+}
+
 bool bank_row_differs(const struct bank_row *r) {
     const struct bank_count c = bank_row_count(r);
-    return r->stated && (c.wavefronts != r->count.wavefronts || c.conflicts != r->count.conflicts);
+    return r->stated && !bank_row_uncounted(r) &&
+           (c.wavefronts != r->count.wavefronts || c.conflicts != r->count.conflicts);
 }

@@ -146,6 +146,8 @@ bool banks_table_json(const char *path, const char *table, const struct bank_tab
         if (r->stated) {
             json_add(d, one, "stated_wavefronts", unsigned_node(d, r->count.wavefronts));
             json_add(d, one, "stated_conflicts", unsigned_node(d, r->count.conflicts));
+        }
+        if (r->stated && !bank_row_uncounted(r)) {
             json_add(d, one, "equal", json_bool(d, !bank_row_differs(r)));
         }
         fy_node_sequence_append(all, one);
