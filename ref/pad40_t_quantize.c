@@ -4,7 +4,7 @@
  *  Products:   those of pad40_quantize: d = rn(amax / 127); inv = rn(1 / d), 0 if d = 0; q = rn_even(rn(x * inv))
  *  Rounding:   nearest even, f32 throughout; d to binary16 nearest even     Denormals: kept
  *  NaN, Inf:   as pad40_quantize      Split: none
- *  Matches:    no kernel of this project yet; the prepass of the BT kernels (pad40_t.h)
+ *  Matches:    gpu/kernels/quantize_pad40_t.cu
  *  Bound:      |d * q - x| <= (1 + 2^-19) * (D/2 + 2u|x| + (|x|/D + 1/2) * max(2^-11 D, 2^-25)), D = amax/127;
  *              the ends of the range, and the sums: derived in quantize_contract.c
  */

@@ -6,7 +6,7 @@
  *              with ds = rn(d * sc), dm = -rn(dmin * m); dma, ds and dm are exact
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    as described for the wide kernels of the minfer campaign (step document 20); none here yet
+ *  Matches:    gpu/kernels/mmq_wide_rank1.cu, mmq_wide_xor.cu, mmq_narrow_rank1.cu, mmq_half_raw.cu, mmq_half_qmajor.cu
  *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * ds, u = 2^-24; derived in pad40_gemm.c
  *

@@ -6,7 +6,7 @@
  *              with ds = rn(d * sc), dm = -rn(dmin * m); dma, ds and dm are exact
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    as described for the BT kernels of the minfer campaign (step documents 20 and 37); none here yet
+ *  Matches:    gpu/kernels/mmq_half_t.cu
  *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * ds, u = 2^-24; derived in pad40_gemm.c
  *

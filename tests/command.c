@@ -185,7 +185,7 @@ Test(command_files, a_source_without_the_project_names_the_variable) {
 #ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
 Test(command, threads_that_cannot_be_had) {
     run_before = "ulimit -s 8192; ulimit -v 50000;";
-    struct result r = run_command("gate '*/nt1.od1.id256/*' -j 7");
+    struct result r = run_command("gate '*/mmq_wide_ldb_kd*/nt1.od1.id256/*' -j 7");
     cr_expect(strstr(r.text, " of 7 threads can be made here; going on with ") != NULL, "not said in:\n%s", r.text);
     expect_result(r, 0, " passed, 0 failed, 0 skipped\n");
     expect_result(run_command("run tests/foreign/iota.yaml -j 7"), 0, " of 7 threads can be made here; going on with ");
@@ -246,7 +246,7 @@ Test(command_files, a_signal_leaves_no_json) {
 }
 
 Test(command_files, output_that_is_lost_is_exit_2) {
-    static const char *const commands[] = {"--help",      "gate --help",  "gate kd4/nt1.od1.id256/adv/s1",
+    static const char *const commands[] = {"--help",      "gate --help",  "gate mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1",
                                            "list cases",  "list formats", "run tests/foreign/iota.yaml",
                                            "run --help",  "list --help",  "inspect --help",
                                            "list plants", "list oracles", "inspect %s/model.gguf"};
@@ -385,7 +385,7 @@ Test(command_root, an_unreadable_model_spares_other_cases) {
     struct result r = run_command(ONE_CASE);
     cr_expect(strstr(r.text, name) == NULL, "the model is mentioned:\n%s", r.text);
     expect_result(r, 0, "1 passed, 0 failed, 0 skipped\n");
-    static const char *const asking[] = {"gate", "gate gemma", "gate nosuchcase kd4/nt1.od1.id256/adv/s1",
+    static const char *const asking[] = {"gate", "gate gemma", "gate nosuchcase mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1",
                                          "gate '*/real/*'", "list cases gemma"};
     for (size_t i = 0; i < sizeof asking / sizeof asking[0]; ++i) {
         r = run_command("%s", asking[i]);
@@ -419,11 +419,14 @@ Test(command, each_plant_is_red_and_named) {
         line += 7 + strspn(line + 7, " ");
         line[strcspn(line, " ")] = 0;
         ++tried;
-        struct result r = run_command("gate --plant %s nt70.od70.id512", line);
-        static const char *const parts[] = {"4900",   "; named by oracle ",           "want 0x",
-                                            "got 0x", "gpu/kernels/mmq_wide_ldb.cu:", "token "};
+        struct result r = run_command("gate --plant %s nt129.od70.id512", line);
+        if (r.code == 3) { /* a quantiser has no rows */
+            free(r.text);
+            r = run_command("gate --plant %s nt129.id512", line);
+        }
+        static const char *const parts[] = {"; named by oracle ", "gpu/kernels/", "want 0x", "got 0x", "token "};
         const bool stored = strstr(r.text, "\nUNWRITTEN ") == NULL; /* else by no line */
-        for (size_t i = 0; i < (stored ? sizeof parts / sizeof parts[0] : 2); ++i) {
+        for (size_t i = 0; i < (stored ? sizeof parts / sizeof parts[0] : 1); ++i) {
             cr_expect(strstr(r.text, parts[i]) != NULL, "plant %s: no \"%s\" in:\n%s", line, parts[i], r.text);
         }
         expect_result(r, 1, "4 failed, 0 skipped");

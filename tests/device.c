@@ -125,7 +125,7 @@ Test(device, what_a_gpu_does_not_tell) {
 /* Options that decide how the machine runs a launch decide nothing on a GPU. */
 Test(device, options_of_the_machine) {
     static const char *const options[] = {"--arch sm_90", "--watches all", "--schedule in-order", "--schedule all"};
-    static const char *const commands[] = {"run tests/foreign/double.yaml", "gate kd8"};
+    static const char *const commands[] = {"run tests/foreign/double.yaml", "gate mmq_wide_ldb_kd8"};
     for (size_t i = 0; i < 8; ++i) {
         char arguments[256], text[64];
         snprintf(arguments, sizeof arguments, "%s --runner device %s", commands[i / 4], options[i % 4]);

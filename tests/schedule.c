@@ -158,9 +158,10 @@ Test(schedule, records) {
     free(path);
     static const char *const bad[] = {"random", "random:", "random:-1", "random:x", "ALL", "in_order", "''"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-        expect_result(run_command("gate --schedule %s kd4/nt1.od1.id256/adv/s1", bad[i]), 2,
+        expect_result(run_command("gate --schedule %s mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1", bad[i]), 2,
                       "want in-order, reversed, random:SEED or all");
-    expect_result(run_command("gate --schedule all kd4/nt1.od1.id256/adv/s1"), 0, "1 passed, 0 failed, 0 skipped");
+    expect_result(run_command("gate --schedule all mmq_wide_ldb_kd4/nt1.od1.id256/adv/s1"), 0,
+                  "1 passed, 0 failed, 0 skipped");
 }
 
 /* A kernel whose order is open is run in all orders without being asked; runner and judges alone, by a made-up trace.

@@ -10,6 +10,13 @@ __device__ __forceinline__ uint32_t shared_address(const void *p) {
     return (uint32_t)a;
 }
 
+// One float of shared memory. The compiler joins neighbouring loads of its own into wider ones; not these.
+__device__ __forceinline__ float shared_float(uint32_t address) {
+    float f;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(f) : "r"(address) : "memory");
+    return f;
+}
+
 // Four 8x8 matrices of 16-bit elements; lane 8j+q gives the address of row q of matrix j (PTX ISA 9.7.14.5.15).
 __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t address) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -43,4 +50,21 @@ __device__ __forceinline__ uint32_t shuffle_xor(uint32_t v, uint32_t mask) {
     uint32_t d;
     asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(d) : "r"(v), "r"(mask));
     return d;
+}
+
+// Copies of BYTES (4, 8 or 16) to shared memory that are in flight until their group is waited for; zeros where `there`
+// is false, and nothing is read. 16 bytes pass by L1.
+template <int BYTES> __device__ __forceinline__ void copy_async(uint32_t to, const void *from, bool there) {
+    const int bytes = there ? BYTES : 0;
+    if (BYTES == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(BYTES)
+                     : "memory");
+    }
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Until at most PENDING of the thread's groups are in flight.
+template <int PENDING> __device__ __forceinline__ void wait_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }

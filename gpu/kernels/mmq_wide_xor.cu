@@ -1,0 +1,107 @@
+// q4_K x pad40 -> f32, tile 128 tokens x 128 rows: mmq_wide_rank1.cu with split-phase staging of the activations
+// ("generation r20") into rows laid out by XorRows ("r22").
+//
+// All global loads of a stage's activations are in flight before the block waits for the stage before it; what they
+// bring is stored after the barrier. The planes have the places and sizes of mmq_wide_ldb.cu:
+//
+//   qa8    [KD][128 tokens][32 B]   int8 activations; granules of 16 B exchanged in each four rows, so that ldmatrix of
+//                                   rows 32 B apart is free of conflicts without padding
+//   sda_q, qb8, sds                 as in mmq_wide_ldb.cu
+//
+// Numeric contract: ref/q4_k_pad40_rank_1.c.
+#include "fragment.cuh"
+#include "rescale.cuh"
+#include "stage_pad40.cuh"
+#include "stage_q4_k.cuh"
+
+constexpr int TOKENS = 128, ROWS = 128, THREADS = 256;
+constexpr int GROUPS = TOKENS / 16; // token groups of one A fragment
+constexpr int SLOT = 48;            // bytes of a row in qb8
+
+template <int KD> struct Arena {
+    static constexpr int qa8 = 0;
+    static constexpr int sda_q = qa8 + KD * TOKENS * 32;
+    static constexpr int qb8 = sda_q + KD * 16 * 8 * 8;
+    static constexpr int sds = qb8 + 8 * ROWS * SLOT;
+    static constexpr int bytes = sds + KD * ROWS * 8;
+};
+static_assert(Arena<8>::bytes == 98304 && Arena<4>::bytes == 73728, "published arena sizes");
+
+template <int KD>
+__device__ __forceinline__ void mmq_wide_xor(const uint8_t *__restrict__ w, // (od, id / 256) q4_K blocks
+                                             const uint8_t *__restrict__ x, // (nt, id / 32) pad40 blocks
+                                             float *__restrict__ y,         // (nt, od)
+                                             int nt, int od, int id) {
+    using A = Arena<KD>;
+    extern __shared__ __align__(16) uint8_t arena[];
+    const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int chunks = id / 32, supers = id / 256;
+
+    // The lane's places in the planes, at chunk 0.
+    const uint32_t base = shared_address(arena);
+    const uint32_t b_lane = base + A::qb8 + warp * 16 * SLOT + b_fragment(lane, SLOT);
+    const uint8_t *sda_lane = arena + A::sda_q + c_token(lane, 0) * 8;
+    const uint8_t *sds_lane = arena + A::sds + (warp * 16 + c_row(lane, 0)) * 8;
+
+    float sum[GROUPS][2][4];
+    clear_tile(sum);
+    for (int chunk0 = 0; chunk0 < chunks; chunk0 += KD) {
+        uint4 quants[KD * TOKENS * 2 / THREADS];
+        uint2 words[KD * TOKENS / 2 / THREADS];
+#pragma unroll
+        for (int n = 0; n < KD * TOKENS * 2 / THREADS; ++n) {
+            quants[n] = load_quants<KD>(x, t0, nt, chunk0, chunks, threadIdx.x + n * THREADS);
+        }
+#pragma unroll
+        for (int n = 0; n < KD * TOKENS / 2 / THREADS; ++n) {
+            words[n] = load_word_pair<KD>(x, t0, nt, chunk0, chunks, threadIdx.x + n * THREADS);
+        }
+        __syncthreads(); // the stage before has been read
+#pragma unroll
+        for (int n = 0; n < KD * TOKENS * 2 / THREADS; ++n) {
+            store_quants<KD, TOKENS, XorRows>(arena + A::qa8, quants[n], threadIdx.x + n * THREADS);
+        }
+#pragma unroll
+        for (int n = 0; n < KD * TOKENS / 2 / THREADS; ++n) {
+            store_word_pair<KD, 16>(arena + A::sda_q, words[n], threadIdx.x + n * THREADS);
+        }
+        if (chunk0 % 8 == 0) {
+            stage_expanded<ROWS, ROWS * SLOT, SLOT, THREADS>(arena + A::qb8, w, j0, od, chunk0 / 8, supers);
+        }
+        stage_scale_pairs<KD, ROWS, THREADS>(arena + A::sds, w, j0, od, chunk0, supers);
+        __syncthreads();
+
+#pragma unroll 1
+        for (int kd = 0; kd < KD; ++kd) {
+            uint32_t b[4]; // {b0, b1} of rows 0-7, {b0, b1} of rows 8-15
+            ldmatrix_x4(b, b_lane + (chunk0 + kd) % 8 * (ROWS * SLOT));
+            float4 scale[2]; // (ds, dm) of rows 2t and 2t+1
+            scale[0] = *(const float4 *)(sds_lane + kd * ROWS * 8);
+            scale[1] = *(const float4 *)(sds_lane + kd * ROWS * 8 + 64);
+#pragma unroll
+            for (int g = 0; g < GROUPS; ++g) {
+                uint32_t a[4];
+                ldmatrix_x4(a, base + A::qa8 + kd * TOKENS * 32 + a_fragment_xor(lane, g));
+                const uint2 pair = *(const uint2 *)(sda_lane + (kd * 16 + g) * 64);
+                const TokenPairRank1 tokens = token_pair_rank_1(pair.x, pair.y);
+#pragma unroll
+                for (int n = 0; n < 2; ++n) {
+                    int32_t c[4];
+                    mma_m16n8k32_s8(c, a, b[2 * n], b[2 * n + 1]);
+                    fold_rank_1(sum[g][n], c, tokens, scale[n]);
+                }
+            }
+        }
+    }
+    store_tile(y, sum, t0, j0 + warp * 16, nt, od, lane);
+}
+
+#define MMQ_WIDE_XOR(KD)                                                                                               \
+    extern "C" __global__ void __launch_bounds__(THREADS)                                                              \
+        mmq_wide_xor_kd##KD(const uint8_t *__restrict__ w, const uint8_t *__restrict__ x, float *__restrict__ y,       \
+                            int nt, int od, int id) {                                                                  \
+        mmq_wide_xor<KD>(w, x, y, nt, od, id);                                                                         \
+    }
+MMQ_WIDE_XOR(4)
+MMQ_WIDE_XOR(8)
