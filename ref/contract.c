@@ -12,6 +12,14 @@ extern const struct contract contract_q4_k_pad40_t_rank_1;
 extern const struct contract contract_q5_k_pad40_two_term;
 extern const struct contract contract_q6_k_pad40_two_halves;
 extern const struct contract contract_q6_k_pad40_t_two_halves;
+extern const struct contract contract_q4_0_pad40_matvec;
+extern const struct contract contract_q4_1_pad40_matvec;
+extern const struct contract contract_q5_0_pad40_matvec;
+extern const struct contract contract_q5_1_pad40_matvec;
+extern const struct contract contract_q8_0_pad40_matvec;
+extern const struct contract contract_q4_k_pad40_matvec;
+extern const struct contract contract_q5_k_pad40_matvec;
+extern const struct contract contract_q6_k_pad40_matvec;
 extern const struct contract contract_q4_k_q8_1_mmq_ds4;
 extern const struct contract contract_q6_k_q8_1_mmq_d4;
 extern const struct contract contract_q8_0_q8_1_mmq_d4;
@@ -39,6 +47,14 @@ const struct contract *const contracts[] = {
     &contract_q5_k_pad40_two_term,
     &contract_q6_k_pad40_two_halves,
     &contract_q6_k_pad40_t_two_halves,
+    &contract_q4_0_pad40_matvec,
+    &contract_q4_1_pad40_matvec,
+    &contract_q5_0_pad40_matvec,
+    &contract_q5_1_pad40_matvec,
+    &contract_q8_0_pad40_matvec,
+    &contract_q4_k_pad40_matvec,
+    &contract_q5_k_pad40_matvec,
+    &contract_q6_k_pad40_matvec,
     &contract_q4_k_q8_1_mmq_ds4,
     &contract_q6_k_q8_1_mmq_d4,
     &contract_q8_0_q8_1_mmq_d4,
