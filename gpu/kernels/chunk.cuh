@@ -1,8 +1,8 @@
 // A chunk: 32 neighbouring weights of a row, as the kernels that take one weight row at a time read it. n[i] holds the
 // codes of values 4i .. 4i+3, the lowest byte first, whatever order the format keeps them in; scales are widened.
 //
-// A format is one file (chunk_<format>.cuh) with a struct that says BYTES of a block, CHUNKS in a block, and loads chunk
-// s of a block. ref/<format>.c has the same layouts as definitions.
+// A format is one file (chunk_<format>.cuh) with a struct that says BYTES of a block, CHUNKS in a block, and loads
+// chunk s of a block. ref/<format>.c has the same layouts as definitions.
 #pragma once
 #include "ptx_asm.cuh"
 

@@ -1,8 +1,8 @@
 // Weights x 1 to 8 tokens of pad40 -> f32, by dp4a: what decoding runs, one weight row a warp.
 //
-// 128 threads = 4 warps = 4 rows a block. Lane l takes chunks l, l + 32, l + 64 .. of its row, ascending, each chunk once
-// for all tokens; then the 32 partial sums of a token are added up by butterflies over lanes xor 16, 8, 4, 2, 1. A token's
-// bits do not depend on how many tokens come along. No bound on the depth: a lane walks to the end of the row.
+// 128 threads = 4 warps = 4 rows a block. Lane l takes chunks l, l + 32, l + 64 .. of its row, ascending, each chunk
+// once for all tokens; then the 32 partial sums of a token are added up by butterflies over lanes xor 16, 8, 4, 2, 1. A
+// token's bits do not depend on how many come along. No bound on the depth: a lane walks to the end of the row.
 //
 // Numeric contracts: ref/<format>_pad40_matvec.c.
 #include "chunk_q4_0.cuh"
