@@ -33,6 +33,14 @@ extern const struct contract contract_q8_1_mmq_d4_quantize;
 extern const struct contract contract_q8_1_mmq_ds4_quantize;
 extern const struct contract contract_q8_1_mmq_d2s6_quantize;
 extern const struct contract contract_q8_k_quantize;
+extern const struct contract contract_q4_0_dequantize;
+extern const struct contract contract_q4_1_dequantize;
+extern const struct contract contract_q5_0_dequantize;
+extern const struct contract contract_q5_1_dequantize;
+extern const struct contract contract_q8_0_dequantize;
+extern const struct contract contract_q4_k_dequantize;
+extern const struct contract contract_q5_k_dequantize;
+extern const struct contract contract_q6_k_dequantize;
 
 /* clang-format off */
 const struct contract *const contracts[] = {
@@ -68,6 +76,14 @@ const struct contract *const contracts[] = {
     &contract_q8_1_mmq_ds4_quantize,
     &contract_q8_1_mmq_d2s6_quantize,
     &contract_q8_k_quantize,
+    &contract_q4_0_dequantize,
+    &contract_q4_1_dequantize,
+    &contract_q5_0_dequantize,
+    &contract_q5_1_dequantize,
+    &contract_q8_0_dequantize,
+    &contract_q4_k_dequantize,
+    &contract_q5_k_dequantize,
+    &contract_q6_k_dequantize,
     NULL,
 };
 /* clang-format on */
