@@ -25,6 +25,7 @@ extern const struct contract contract_q6_k_q8_1_mmq_d4;
 extern const struct contract contract_q8_0_q8_1_mmq_d4;
 extern const struct contract contract_q4_k_q8_k;
 extern const struct contract contract_q6_k_q8_k;
+extern const struct contract contract_f16_mma_k16;
 extern const struct contract contract_pad40_quantize;
 extern const struct contract contract_pad40_t_quantize;
 extern const struct contract contract_q8_1_quantize;
@@ -68,6 +69,7 @@ const struct contract *const contracts[] = {
     &contract_q8_0_q8_1_mmq_d4,
     &contract_q4_k_q8_k,
     &contract_q6_k_q8_k,
+    &contract_f16_mma_k16,
     &contract_pad40_quantize,
     &contract_pad40_t_quantize,
     &contract_q8_1_quantize,
