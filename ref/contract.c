@@ -39,9 +39,14 @@ extern const struct contract contract_q4_1_dequantize;
 extern const struct contract contract_q5_0_dequantize;
 extern const struct contract contract_q5_1_dequantize;
 extern const struct contract contract_q8_0_dequantize;
+extern const struct contract contract_q2_k_dequantize;
+extern const struct contract contract_q3_k_dequantize;
 extern const struct contract contract_q4_k_dequantize;
 extern const struct contract contract_q5_k_dequantize;
 extern const struct contract contract_q6_k_dequantize;
+extern const struct contract contract_iq4_nl_dequantize;
+extern const struct contract contract_iq4_xs_dequantize;
+extern const struct contract contract_mxfp4_dequantize;
 
 /* clang-format off */
 const struct contract *const contracts[] = {
@@ -83,9 +88,14 @@ const struct contract *const contracts[] = {
     &contract_q5_0_dequantize,
     &contract_q5_1_dequantize,
     &contract_q8_0_dequantize,
+    &contract_q2_k_dequantize,
+    &contract_q3_k_dequantize,
     &contract_q4_k_dequantize,
     &contract_q5_k_dequantize,
     &contract_q6_k_dequantize,
+    &contract_iq4_nl_dequantize,
+    &contract_iq4_xs_dequantize,
+    &contract_mxfp4_dequantize,
     NULL,
 };
 /* clang-format on */

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"q4_0_dequantize", "q4_1_dequantize", "q5_0_dequantize", "q5_1_dequantize",
-                                    "q8_0_dequantize", "q4_k_dequantize", "q5_k_dequantize", "q6_k_dequantize"};
+static const char *const names[] = {"q4_0_dequantize", "q4_1_dequantize", "q5_0_dequantize",   "q5_1_dequantize",
+                                    "q8_0_dequantize", "q2_k_dequantize", "q3_k_dequantize",   "q4_k_dequantize",
+                                    "q5_k_dequantize", "q6_k_dequantize", "iq4_nl_dequantize", "iq4_xs_dequantize",
+                                    "mxfp4_dequantize"};
 enum { NAMES = sizeof names / sizeof *names, ROWS = 24, DEPTH = 1024, CELLS = ROWS * DEPTH };
 
 struct operands {
@@ -43,8 +45,10 @@ static struct operands make(const char *name, bool wild) {
         const struct block_field fields[] = {o.format->d, o.format->dmin};
         for (int k = 0; k < 2; k++) {
             const uint16_t h = (uint16_t)((random_u32(&s) & 0x83ff) | (from + random_below(&s, many)) << 10);
-            if (fields[k].bytes)
+            if (fields[k].bytes == 2)
                 memcpy(block + fields[k].at, &h, sizeof h);
+            else if (fields[k].bytes) /* a power of two, about the ends of binary16 */
+                block[fields[k].at] = (uint8_t)(96 + random_below(&s, 48));
         }
     }
     o.op = (struct contract_operands){.activation = o.blocks, .nt = ROWS, .id = DEPTH};
@@ -76,8 +80,9 @@ Test(contract_dequantize, bits_against_the_second_decoders) {
                 subnormal += (got & 0x7c00) == 0 && (got & 0x3ff);
             }
         }
-        cr_assert(ties > 100 && infinite > 10 && subnormal > 10, "%s: %zu ties, %zu infinite, %zu subnormal", names[n],
-                  ties, infinite, subnormal);
+        const bool of_two_bits = o.format->d.bytes == 1; /* mxfp4: no normal number is rounded, none is NaN */
+        cr_assert((ties > 100 || of_two_bits) && infinite > 10 && subnormal > 10,
+                  "%s: %zu ties, %zu infinite, %zu subnormal", names[n], ties, infinite, subnormal);
         release(&o);
     }
 }
@@ -103,7 +108,7 @@ Test(contract_dequantize, nan_bits) {
             cr_assert(!is_nan || o.result[i] == 0x7fff, "%s: NaN 0x%04x", names[n], o.result[i]);
             nan += is_nan;
         }
-        cr_assert(nan > 0, "%s: the data must bring NaN", names[n]);
+        cr_assert(nan > 0 || o.format->d.bytes == 1, "%s: the data must bring NaN", names[n]);
         release(&o);
     }
 }

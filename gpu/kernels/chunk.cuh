@@ -20,6 +20,11 @@ struct HalvesChunk { // x = ds[k / 16] * n, n signed
     float ds[2];
 };
 
+struct HalvesAffineChunk { // x = ds[k / 16] * n + dm[k / 16]
+    uint32_t n[8];
+    float ds[2], dm[2];
+};
+
 // A word at an address that is a multiple of two only: blocks of 18, 22, 34 and 210 bytes begin there.
 __device__ __forceinline__ uint32_t load_u16x2(const uint8_t *p) {
     const uint16_t *h = (const uint16_t *)p;
@@ -36,3 +41,14 @@ __device__ __forceinline__ void split_nibbles(uint32_t (&n)[8], int i, uint32_t 
 
 // Bits 0 .. 3 of h as bit 4 of bytes 0 .. 3: the fifth bit of four codes.
 __device__ __forceinline__ uint32_t fifth_bits(uint32_t h) { return ((h & 15) * 0x00204081 & 0x01010101) << 4; }
+
+// Nibbles 0 .. 15 in the bytes of a word as the codes of a table: entries 0 .. 7 and 8 .. 15, the first in the lowest byte.
+__device__ __forceinline__ uint32_t table_codes(uint32_t nibbles, uint64_t low, uint64_t high) {
+    uint32_t codes = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const uint32_t n = nibbles >> 8 * i & 15;
+        codes |= (uint32_t)((n & 8 ? high : low) >> 8 * (n & 7) & 255) << 8 * i;
+    }
+    return codes;
+}

@@ -1,10 +1,15 @@
 // Weight blocks -> binary16 rows, what an f16 GEMM multiplies: a thread a chunk of 32 values, 64 bytes of output.
 //
 // A value is rounded to f32 once an operation, in the order of its format's definition, then to binary16:
-//   x = d * (n - OFFSET)  |  x = rn(rn(ds * n) + dm)  |  x = ds[k / 16] * n          y = rn16(x)
-// of which all products are exact.
+//   x = rn(d * (n - OFFSET))  |  x = rn(ds * n + dm)  |  x = rn(ds[k / 16] * n)  |  x = rn(ds[k / 16] * n + dm[k / 16])
+// of which the products are exact, and y = rn16(x).
 //
 // Numeric contracts: ref/<format>_dequantize.c.
+#include "chunk_iq4_nl.cuh"
+#include "chunk_iq4_xs.cuh"
+#include "chunk_mxfp4.cuh"
+#include "chunk_q2_k.cuh"
+#include "chunk_q3_k.cuh"
 #include "chunk_q4_0.cuh"
 #include "chunk_q4_1.cuh"
 #include "chunk_q4_k.cuh"
@@ -27,6 +32,9 @@ __device__ __forceinline__ float value(const AffineChunk &c, int k) {
 }
 __device__ __forceinline__ float value(const HalvesChunk &c, int k) {
     return __fmul_rn(c.ds[k / 16], __int2float_rn(code(c.n, k)));
+}
+__device__ __forceinline__ float value(const HalvesAffineChunk &c, int k) {
+    return __fadd_rn(__fmul_rn(c.ds[k / 16], __int2float_rn(code(c.n, k))), c.dm[k / 16]);
 }
 
 template <class Format>
@@ -65,3 +73,8 @@ DEQUANTIZE(q8_0, Q8_0)
 DEQUANTIZE(q4_k, Q4_K)
 DEQUANTIZE(q5_k, Q5_K)
 DEQUANTIZE(q6_k, Q6_K)
+DEQUANTIZE(q2_k, Q2_K)
+DEQUANTIZE(q3_k, Q3_K)
+DEQUANTIZE(iq4_nl, Iq4_Nl)
+DEQUANTIZE(iq4_xs, Iq4_Xs)
+DEQUANTIZE(mxfp4, Mxfp4)
