@@ -233,7 +233,7 @@ char *audit_refusal(const struct ptx_module *m, const struct ptx_function *entry
                              .options = {.arch = arch}};
     struct error e;
     const struct isa *isa = isa_choose(&e);
-    struct program *p = isa ? decode(&l, isa, &e) : NULL;
+    struct program *p = isa ? decode(&l, isa, 0, &e) : NULL;
     char *said = p ? NULL : must_strdup(e.text);
     program_free(p);
     free(args);

@@ -8,7 +8,8 @@
 static char *what(const struct evidence *e, const struct event *v) {
     const struct launch *l = e->launch;
     if (v->space == SPACE_REGISTER) {
-        return must_format("register %s is used, and its value was never defined", v->name ? v->name : "?");
+        return must_format("register %s is used, and its value was never defined%s", v->name ? v->name : "?",
+                           v->other.present ? ": it comes from local memory that nothing has written" : "");
     }
     char *place = v->plane >= 0              ? must_format("plane %s", l->planes[v->plane].name)
                   : v->buffer >= 0           ? must_format("buffer %s", l->buffers[v->buffer].name)
@@ -25,7 +26,9 @@ static char *what(const struct evidence *e, const struct event *v) {
 static const char *suspects_of(const struct event *v) {
     switch (v->space) {
     case SPACE_REGISTER:
-        return "a variable without a value on some path: an accumulator that is not cleared, or a branch that sets it";
+        return v->other.present ? "a variable or an element of a local array that no path here has set"
+                                : "a variable without a value on some path: an accumulator that is not cleared, or a "
+                                  "branch that sets it";
     case SPACE_GLOBAL:
         return "an output that is read as an input: call it `inout` and fill it, or clear it first";
     default:
@@ -72,6 +75,14 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
                                       : v->space == SPACE_LOCAL  ? "local memory"
                                                                  : "shared memory");
         f->where.offset = v->offset;
+        if (v->other.present) {
+            struct where load = {.cell = {-1, -1}};
+            where_site(&load, e->trace, v->other.instruction);
+            finding_line(f, "loaded", "%s  %s", where_text(&load), load.instruction ? load.instruction : "");
+            free(load.file);
+            free(load.inlined_file);
+            free(load.instruction);
+        }
         found = true;
     }
     return found ? RULING_FOUND : RULING_CLEAN;

@@ -185,7 +185,7 @@ static bool is_taken(const char *instruction, struct error *e) {
         struct launch_arg args[2] = {{.buffer = -1, .bytes = 8}, {.buffer = -1, .bytes = 4}};
         const struct launch l = {
             .module = m, .entry = "k", .args = args, .arg_count = 2, .grid = {1, 1, 1}, .block = {32, 1, 1}};
-        p = decode(&l, isa, e);
+        p = decode(&l, isa, 0, e);
     }
     const bool taken = p;
     program_free(p);

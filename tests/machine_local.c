@@ -177,18 +177,19 @@ Test(machine_local, faults) {
          ".local .align 4 .b8 x[8];\n{ .param .b64 r; call (r), f, (); ld.param.b64 %rd1, [r]; }\nst.local.u32 [%rd1], "
          "1;\nret;\n",
          EVENT_OUT_OF_BOUNDS, SPACE_LOCAL, 80, 0},
-        {"an uninitialised word", "", ".local .b32 x;\nld.local.u32 %r2, [x]; add.u32 %r3, %r2, 1;\nret;\n",
-         EVENT_UNINITIALISED, SPACE_LOCAL, 0, 0},
+        {"an uninitialised word", "", ".local .b32 x;\n" TID "ld.local.u32 %r2, [x]; add.u32 %r2, %r2, 1;\n" STORE,
+         EVENT_UNINITIALISED, SPACE_REGISTER, 0, 0},
         {"one element of a vector, in some lanes", "",
          ".local .align 16 .b8 x[16];\n" TID "st.local.u64 [x], 0; st.local.u32 [x+8], 0; setp.ne.u32 %p1, %r1, 9;\n"
-         "@%p1 st.local.u32 [x+12], 1; ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [x]; add.u32 %r2, %r2, %r5;\nret;\n",
-         EVENT_UNINITIALISED, SPACE_LOCAL, 12, 9},
+         "@%p1 st.local.u32 [x+12], 1; ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [x]; add.u32 %r2, %r2, %r5;\n" STORE,
+         EVENT_UNINITIALISED, SPACE_REGISTER, 0, 9},
         {"a second activation's frame is new",
          ".func f (.param .b32 a) { .local .b32 y; .reg .b32 %x<3>; .reg .pred %q; ld.param.b32 %x1, [a];\n"
-         "setp.eq.u32 %q, %x1, 0; @%q st.local.u32 [y], 5; ld.local.u32 %x2, [y]; add.u32 %x1, %x1, %x2; ret; }\n",
+         "setp.eq.u32 %q, %x1, 0; @%q st.local.u32 [y], 5; ld.local.u32 %x2, [y]; setp.eq.u32 %q, %x1, %x2;\n"
+         "@%q trap; ret; }\n",
          "{ .param .b32 x; st.param.b32 [x], 0; call f, (x); }\n{ .param .b32 x; st.param.b32 [x], 1; call f, (x); "
          "}\nret;\n",
-         EVENT_UNINITIALISED, SPACE_LOCAL, 0, 0},
+         EVENT_UNINITIALISED, SPACE_REGISTER, 0, 0},
         {"a stack pointer from elsewhere", "", "stackrestore.u64 64;\nret;\n", EVENT_OUT_OF_BOUNDS, SPACE_LOCAL, 64, 0},
         {"past the parameters", "", "mov.b64 %rd1, p0; ld.param.u32 %r1, [%rd1+8];\nret;\n", EVENT_OUT_OF_BOUNDS,
          SPACE_PARAM, 8, 0},

@@ -122,7 +122,7 @@ static const struct crossing cases[] = {
     {"a result of one of two functions", TWO, INDIRECT("mov.u32 %r9, %r1;\n") USE, 18, "%r2", 21, 1},
     {"both set it", TWO, INDIRECT("mov.u32 %r9, 1;\n") USE, SILENT},
     {"an argument of either", TWO, INDIRECT("setp.ne.u32 %p2, %r1, 3; @%p2 mov.u32 %r9, 1;\n") USE, 18, "%r2", 3, 1},
-    {"an argument whose address is taken", SPILLED, START "setp.ne.u32 %p1, %r1, 6;\n" CALL_SPILLED USE, -1, NULL, 6,
+    {"an argument whose address is taken", SPILLED, START "setp.ne.u32 %p1, %r1, 6;\n" CALL_SPILLED USE, -1, "%r2", 6,
      1},
     {"the same, defined", SPILLED, START "setp.ne.u32 %p1, %r1, 99;\n" CALL_SPILLED USE, SILENT},
     {"floating-point constants", FLOATS,
@@ -136,19 +136,22 @@ static const struct crossing cases[] = {
      "setp.eq.u32 %p1, %r1, 3;\n{\n.param .b32 a;\n.param .b64 b;\n.param .b32 r;\n@%p1 st.param.f32 [a], 0f3F800000;\n"
      "st.param.f64 [b], 0d3FF0000000000000;\ncall (r), f, (a, b);\nld.param.b32 %r2, [r];\n}\n" USE,
      15, "%r2", 0, 31},
-    /* local memory keeps a register of which nothing is defined: its load is the use, and a structure may be copied.
-     * A store of half of one is a use. */
+    /* local memory keeps what is undefined, bit by bit, and its load brings it back */
     {"an undefined register, to local memory and back", "",
-     START LOCAL "st.local.b32 [words], %r9;\nld.local.b32 %r2, [words];\n" USE, 7, NULL, 0, 32},
+     START LOCAL "st.local.b32 [words], %r9;\nld.local.b32 %r2, [words];\n" USE, 8, "%r2", 0, 32},
     {"the same, defined again", "",
      START LOCAL "st.local.b32 [words], %r9;\nst.local.b32 [words], %r1;\nld.local.b32 %r2, [words];\n" USE, SILENT},
     {"the word beside it", "", START LOCAL "st.local.v2.b32 [words], {%r9, %r1};\nld.local.b32 %r2, [words+4];\n" USE,
      SILENT},
     {"the word of the two", "", START LOCAL "st.local.v2.b32 [words], {%r1, %r9};\nld.local.b32 %r2, [words+4];\n" USE,
-     7, NULL, 0, 32},
+     8, "%r2", 0, 32},
     {"by a generic address", "",
      START LOCAL "mov.b64 %rd5, words;\ncvta.local.u64 %rd5, %rd5;\nst.b32 [%rd5+4], %r9;\nld.b32 %r2, [%rd5+4];\n" USE,
-     9, NULL, 0, 32},
+     10, "%r2", 0, 32},
+    {"the word beside it, by a generic address", "",
+     START LOCAL "mov.b64 %rd5, words;\ncvta.local.u64 %rd5, %rd5;\nst.v2.b32 [%rd5], {%r9, %r1};\nld.b32 %r2, "
+                 "[%rd5+4];\n" USE,
+     SILENT},
     {"by a generic address that is global", "", START "st.b32 [%rd3], %r9;\nret;\n", 5, "%r9", 0, 32},
     {"a lane's result, stored and not used", SKIPS(""),
      CALL("ld.param.b32 %r2, [r];") ".local .align 8 .b8 words[8];\nst.local.b32 [words], %r2;\n"
@@ -157,15 +160,15 @@ static const struct crossing cases[] = {
     {"a lane's result, stored and used", SKIPS(""),
      CALL("ld.param.b32 %r2, [r];") ".local .align 8 .b8 words[8];\nst.local.b32 [words], %r2;\n"
                                     "ld.local.b32 %r2, [words];\n" USE,
-     14, NULL, 5, 1},
+     15, "%r2", 5, 1},
     {"a register that is half undefined, stored to local memory", "",
-     START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b64 [words], %rd8;\nld.local.b32 %r2, "
-           "[words];\n" USE,
-     7, "%rd8", 0, 32},
+     START LOCAL "mov.b64 %rd8, {%r1, %r9};\nst.local.b64 [words], %rd8;\nld.local.b32 %r2, [words+4];\n" USE, 9, "%r2",
+     0, 32},
     {"its defined half", "",
-     START ".local .align 8 .b8 words[8];\nmov.b64 %rd8, {%r1, %r9};\nst.local.b32 [words], %rd8;\nld.local.b32 %r2, "
-           "[words];\n" USE,
-     SILENT},
+     START LOCAL "mov.b64 %rd8, {%r1, %r9};\nst.local.b64 [words], %rd8;\nld.local.b32 %r2, [words];\n" USE, SILENT},
+    {"the same by a generic address that is global", "",
+     START "mov.u32 %r2, 3;\nmov.b64 %rd8, {%r2, %r9};\nst.b32 [%rd1], %rd8;\nst.b64 [%rd1], %rd8;\nret;\n", 8, "%rd8",
+     0, 32},
 };
 
 static void check(const struct crossing *c, const char *isa, uint32_t unwatched) {

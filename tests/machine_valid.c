@@ -273,6 +273,13 @@ Test(machine_valid, shuffles_from_absent_lanes) {
         {SHUFFLE(idx, 31, 31, 0x7fffffff) "mul.lo.u32 %r8, %r8, 0;\nst.global.u32 [%rd2], %r8;", 4, 6, 0, 31},
         {SHUFFLE(idx, 3, 24, 0xffffff) "st.global.u32 [%rd2], %r8;", 0, 0, 0, 0},
         {SHUFFLE(up, 1, 31, 0x7fffffff) "st.global.u32 [%rd2], %r8;", 0, 0, 0, 0}, /* lane 0 reads itself */
+        /* kept by local memory */
+        {SHUFFLE(down, 8, 24, 0xffffff) ".local .b32 z;\nst.local.b32 [z], %r8;\nld.local.b32 %r9, [z];\n"
+                                        "st.global.u32 [%rd2], %r9;",
+         4, 8, 16, 8},
+        {SHUFFLE(down, 8, 24, 0xffffff) ".local .b32 z;\nst.local.b32 [z], %r8;\nld.local.b32 %r9, [z];\n"
+                                        "st.global.u32 [%rd2], %r1;",
+         0, 0, 0, 0},
         /* handed on: lanes 16 .. 23 read an absent lane, 17 .. 23 and then 16 hand it to their neighbour */
         {SHUFFLE(down, 8, 24, 0xffffff) "shfl.sync.bfly.b32 %r9, %r8, 1, 31, 0xffffff;\nst.global.u32 [%rd2], %r9;", 4,
          6, 16, 8},
@@ -353,13 +360,49 @@ static const char functions[] =
     "st.param.b32 [m], %n2;\ncall (s), again, (b, m);\nld.param.b64 %x2, [s];\n}\nxor.b64 %x2, %x2, %x1;\nZ:\n"
     "st.param.b64 [r], %x2;\nret;\n}\n";
 
-enum mix { PLAIN, CALLS, EXACT, MIXES };
+enum mix { PLAIN, CALLS, EXACT, LOCAL, MIXES };
+enum { CALL_FORMS = 17, LOCAL_FORMS = 22, MORE_FORMS = 30, FORMS = 32 };
+
+/* A load or a store of z, 16 bytes of local memory that are undefined, or stored by the head: by its own name, by
+ * generic addresses %rd14 (the same in all lanes) and %rd15 (odd lanes 8 bytes on, which may be all there is left). */
+static char *local_line(unsigned form, unsigned a, unsigned b, unsigned d, unsigned q) {
+    static const char *const types[] = {"u8", "s8", "u16", "s16", "u32", "u64"};
+    static const unsigned sizes[] = {1, 1, 2, 2, 4, 8};
+    const unsigned where = dice(3), t = dice(6), room = where == 2 ? 8 : 16, at = sizes[t] * dice(room / sizes[t]),
+                   r = t == 5    ? 2
+                       : t < 4   ? dice(3)
+                       : dice(2) ? 1
+                                 : 2;
+    const char *const space = where ? "" : ".local",
+                      *const base = where == 2 ? "%rd15"
+                                    : where    ? "%rd14"
+                                               : "z",
+                      *const guard = dice(4)   ? ""
+                                     : dice(2) ? "@%p14 "
+                                               : "@!%p15 ",
+                      *const class = r == 0   ? "h"
+                                     : r == 1 ? "r"
+                                              : "rd";
+    switch (form) {
+    case 0:
+    case 1:
+    case 2:
+        return must_format("%sst%s.%s [%s+%u], %%%s%u;", guard, space, types[t], base, at, class, r == 1 ? a : q);
+    case 3:
+        return must_format("%sst%s.v2.b32 [%s+%u], {%%r%u, %%r%u};", guard, space, base, 8 * dice(room / 8), a, b);
+    case 4:
+        return must_format("%sld%s.v2.b32 {%%r%u, %%r%u}, [%s+%u];", guard, space, d, d == 10 ? 11 : 10, base,
+                           8 * dice(room / 8));
+    default:
+        return must_format("%sld%s.%s %%%s%u, [%s+%u];", guard, space, types[t], class, r == 1 ? d : q, base, at);
+    }
+}
 
 /* A straight program on %r10 .. %r17 (%r16, %r17: undefined, or loaded by the head), %rd10 .. %rd13, %h10 .. %h13 and
- * %p10 .. %p13. Every lane-wise form that the watch treats in its own way is there; CALLS: half of it are calls; EXACT:
- * all of it moves bits. */
+ * %p10 .. %p13. Every lane-wise form that the watch treats in its own way is there; CALLS, LOCAL: half of
+ * it are calls, or in local memory; EXACT: all of it moves bits. */
 static char *make_program(int lines, enum mix mix) {
-    static const unsigned exact[] = {5, 6, 7, 8, 9, 17, 18, 19, 20, 21};
+    static const unsigned exact[] = {5, 6, 7, 8, 9, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
     char *body = must_strdup("");
     for (int i = 0; i < lines; ++i) {
         const unsigned a = 10 + dice(8), b = 10 + dice(8), c = 10 + dice(8), d = 10 + dice(6), q = 10 + dice(4),
@@ -367,7 +410,11 @@ static char *make_program(int lines, enum mix mix) {
         static const char *const binary[] = {"add.u32", "and.b32", "or.b32", "xor.b32", "min.s32", "mul.lo.u32"};
         static const char *const preds[] = {"and.pred", "or.pred", "xor.pred"};
         char *line = NULL;
-        switch (mix == EXACT ? exact[dice(10)] : mix == CALLS && dice(2) ? 17 + dice(5) : dice(24)) {
+        const unsigned form = mix == EXACT              ? exact[dice(sizeof exact / sizeof *exact)]
+                              : mix == CALLS && dice(2) ? CALL_FORMS + dice(LOCAL_FORMS - CALL_FORMS)
+                              : mix == LOCAL && dice(2) ? LOCAL_FORMS + dice(MORE_FORMS - LOCAL_FORMS)
+                                                        : dice(FORMS);
+        switch (form) {
         case 0:
         case 1:
         case 2:
@@ -441,6 +488,16 @@ static char *make_program(int lines, enum mix mix) {
                                "ld.param.v2.b32 {%%r%u, %%r%u}, [a]; }",
                                q, 2 * dice(4), s, d, d == 10 ? 11 : 10);
             break;
+        case 22:
+        case 23:
+        case 24:
+        case 25:
+        case 26:
+        case 27:
+        case 28:
+        case 29:
+            line = local_line(form - LOCAL_FORMS, a, b, d, q);
+            break;
         default:
             line = must_format("@%s%%p%u mov.u32 %%r%u, %%r%u;", dice(2) ? "!" : "", w == 16 ? 14 : 15, d, a);
         }
@@ -458,10 +515,12 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
                                  "0; mov.u64 %rd12, %rd10; mov.u64 %rd13, %rd10; mov.b32 {%h10, %h11}, %r11; mov.u16 "
                                  "%h12, 0; mov.u16 %h13, %h10; setp.lt.u32 %p10, %r1, 9; setp.lt.s32 %p11, %r11, 0; "
                                  "and.pred %p12, %p10, %p11; not.pred %p13, %p10; and.b32 %r20, %r1, 1; setp.eq.u32 "
-                                 "%p14, %r20, 1; and.b32 %r20, %r1, 4; setp.eq.u32 %p15, %r20, 4;\n";
+                                 "%p14, %r20, 1; and.b32 %r20, %r1, 4; setp.eq.u32 %p15, %r20, 4;\n"
+                                 ".local .align 16 .b8 z[16]; mov.b64 %rd14, z; cvta.local.u64 %rd14, %rd14; and.b32 "
+                                 "%r20, %r1, 1; mul.wide.u32 %rd15, %r20, 8; add.u64 %rd15, %rd15, %rd14;\n";
     size_t reported = 0, silent = 0, exact = 0, exactly = 0;
     seed = 20261130;
-    for (int round = 0; round < 1200; ++round) {
+    for (int round = 0; round < 1600; ++round) {
         const enum mix mix = (enum mix)(round % MIXES);
         char *program = make_program(4 + (int)dice(20), mix);
         const unsigned stored = 10 + dice(6);
@@ -469,10 +528,12 @@ Test(machine_valid, what_an_undefined_value_changes_is_reported, .timeout = 120)
         for (unsigned k = 0; k < 3; ++k) {
             struct trace t;
             const struct machine_test like = {.module_level = functions};
-            char *body =
-                must_format("%sxor.b32 %%r16, %%r1, %u;\nmul.lo.u32 %%r17, %%r1, %u;\n%sst.global.u32 [%%rd2], "
-                            "%%r%u;",
-                            define, (unsigned)next_random(&seed), (unsigned)next_random(&seed) | 1, program, stored);
+            char *body = must_format(
+                "%sxor.b32 %%r16, %%r1, %u;\nmul.lo.u32 %%r17, %%r1, %u;\nxor.b32 %%r20, %%r1, %u;\nmul.lo"
+                ".u32 %%r21, %%r1, %u;\nnot.b32 %%r22, %%r20;\nst.local.v4.b32 [z], {%%r20, %%r21, %%r22, "
+                "%u};\n%sst.global.u32 [%%rd2], %%r%u;",
+                define, (unsigned)next_random(&seed), (unsigned)next_random(&seed) | 1, (unsigned)next_random(&seed),
+                (unsigned)next_random(&seed) | 1, (unsigned)next_random(&seed), program, stored);
             struct ptx_module *m = run_body(&like, BUFFER_INOUT, body, &t);
             cr_assert(t.event_count == 0, "all is defined, but event %d:\n%s", t.events[0].kind, body);
             memcpy(results[k], out, sizeof results[k]);

@@ -556,9 +556,9 @@ void link_records(struct decoder *d, const size_t *start) {
     free(leaders), free(leader);
 }
 
-static struct program *decode_entry(const struct launch *l, const struct isa *isa, bool follow, struct error *e) {
+struct program *decode(const struct launch *l, const struct isa *isa, unsigned follows, struct error *e) {
     struct program *p = must_calloc(1, sizeof *p);
-    p->follows_shuffles = follow;
+    p->follows = follows;
     struct decoder d = {.l = l, .isa = isa, .e = e, .m = l->module, .p = p, .file_end = FILE_FIRST};
     d.pred_end = PRED_FIRST;
     p->module = d.m;
@@ -573,6 +573,7 @@ static struct program *decode_entry(const struct launch *l, const struct isa *is
     fill_params(&d);
     p->param_shadows = must_calloc(d.m->variable_count + 1, sizeof *p->param_shadows);
     d.watched = watched_open(&d, !(l->options.unwatched & WATCH_UNINIT));
+    p->loads_alone = d.watched && !d.watched->unset_registers;
     reach(&d, (size_t)(p->entry - d.m->functions));
     bool ok = true;
     for (size_t i = 0; ok && i < p->order_count; ++i) {
@@ -593,14 +594,6 @@ static struct program *decode_entry(const struct launch *l, const struct isa *is
         return p;
     program_free(p);
     return NULL;
-}
-
-struct program *decode(const struct launch *l, const struct isa *isa, struct error *e) {
-    return decode_entry(l, isa, false, e);
-}
-
-struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e) {
-    return decode_entry(l, isa, true, e);
 }
 
 void program_free(struct program *p) {

@@ -28,7 +28,6 @@ struct decoder {
     bool *read_across;        /* (registers) other lanes read it: never left undefined */
     size_t file_end;
     uint32_t pred_end;
-    bool *looked_at; /* (registers) read for more than being stored again */
     uint32_t *spill; /* (parameters) 1 + the byte of the frame where one whose address is taken is kept, or 0 */
     size_t scratch;  /* byte of the .param frame where words for arguments in registers begin */
     /* the instruction at hand */

@@ -80,30 +80,6 @@ static bool place_frame(struct decoder *d) {
     return true;
 }
 
-/* Registers that are read for more than being stored again. */
-static void note_uses(struct decoder *d, const struct ptx_operand *o) {
-    if (o->reg >= 0)
-        d->looked_at[o->reg] = true;
-    if (o->second >= 0)
-        d->looked_at[o->second] = true;
-    for (size_t i = 0; o->kind != PTX_OP_NAME && i < o->element_count; ++i)
-        note_uses(d, &o->elements[i]);
-}
-static void find_uses(struct decoder *d) {
-    d->looked_at = must_calloc(d->f->register_count, sizeof *d->looked_at);
-    for (size_t i = 0; i < d->f->instruction_count; ++i) {
-        const struct ptx_instruction *in = &d->f->instructions[i];
-        bool store = !strcmp(in->opcode, "st"); /* into memory that keeps what is undefined, or may do so */
-        for (size_t k = 0; k < in->part_count; ++k)
-            store = store && strcmp(in->parts[k], "global") && strncmp(in->parts[k], "shared", 6);
-        if (in->guard >= 0)
-            d->looked_at[in->guard] = true;
-        for (size_t k = 0; k < in->operand_count; ++k)
-            if (store ? k != 1 : !flow_writes(in, k) || in->operands[k].kind == PTX_OP_ADDRESS)
-                note_uses(d, &in->operands[k]);
-    }
-}
-
 void reach(struct decoder *d, size_t function) {
     struct program *p = d->p;
     if (p->callees[function].f || d->m->functions[function].declared_only)
@@ -130,7 +106,6 @@ bool decode_body(struct decoder *d, int function) {
     d->c->first = (uint32_t)p->record_count;
     size_t *start = must_calloc(d->f->instruction_count + 1, sizeof *start);
     bool ok = place_registers(d) && place_frame(d);
-    find_uses(d);
     d->index = 0;
     d->guard = 0;
     d->first = false;
@@ -172,8 +147,8 @@ bool decode_body(struct decoder *d, int function) {
         p->site_count += d->f->instruction_count;
     }
     undefined_close(d);
-    free(start), free(d->slot), free(d->read_across), free(d->looked_at), free(d->spill);
-    d->slot = NULL, d->read_across = d->looked_at = NULL, d->spill = NULL;
+    free(start), free(d->slot), free(d->read_across), free(d->spill);
+    d->slot = NULL, d->read_across = NULL, d->spill = NULL;
     return ok;
 }
 

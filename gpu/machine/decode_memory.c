@@ -152,16 +152,6 @@ static bool load_param(struct decoder *d, const struct ptx_operand *o, const str
     return true;
 }
 
-/* No register of the operand is read for anything but a store. */
-static bool only_copied(const struct decoder *d, const struct ptx_operand *o) {
-    if (o->kind == PTX_OP_REGISTER)
-        return !d->looked_at[o->reg];
-    bool only = o->kind == PTX_OP_VECTOR || o->kind == PTX_OP_SINK;
-    for (size_t i = 0; i < o->element_count; ++i)
-        only &= only_copied(d, &o->elements[i]);
-    return only;
-}
-
 /* The handler with a fast path for this shape of access, or the general one. */
 static handler *choose(const struct decoder *d, const struct access *x) {
     enum memory_op op;
@@ -200,15 +190,16 @@ static handler *choose(const struct decoder *d, const struct access *x) {
     return d->isa->memory[stores[op]];
 }
 
-/* Where the undefined bits of what is stored are kept, element by element. False: of none of them. */
-static bool undefined_data(struct decoder *d, uint32_t shadows[4]) {
-    const struct ptx_operand *o = &d->in->operands[1];
+/* Where the undefined bits of the data are kept, element by element. False: of none of them. */
+static bool undefined_data(struct decoder *d, const struct ptx_operand *o, uint32_t shadows[4]) {
     const size_t count = o->kind == PTX_OP_VECTOR ? o->element_count : 1;
     bool any = false;
     for (size_t i = 0; i < count && i < 4; ++i) {
         shadows[i] = 0;
         any |= undefined_place(d, o->kind == PTX_OP_VECTOR ? o->elements[i].reg : o->reg, &shadows[i]);
     }
+    if (any && o->kind == PTX_OP_REGISTER && type_bits(d->f->registers[o->reg].type) == 128)
+        shadows[1] = shadows[0] + 256; /* data_registers takes it as two */
     return any;
 }
 
@@ -248,11 +239,10 @@ static bool decode_access(struct decoder *d) {
         return store ? decode_param(d, where, &x, registers) : load_param(d, where, &x, registers);
     if ((x.space == PTX_PARAM && (store || !d->f->entry)) || (x.space == PTX_CONST && store))
         return refuse(d, NULL);
-    if (!store)
-        x.copies = only_copied(d, &d->in->operands[0]);
     if (!address(d, where, &x, &base, &shift))
         return false;
-    x.shadowed = store && (x.space == PTX_LOCAL || x.space == PTX_REG) && undefined_data(d, shadows);
+    x.shadowed = (x.space == PTX_LOCAL || x.space == PTX_REG) && (store || d->p->follows & FOLLOW_LOADS) &&
+                 undefined_data(d, &d->in->operands[store ? 1 : 0], shadows);
     const uint32_t list = wide(d, (x.shadowed ? 2 : 1) * (size_t)x.elements);
     if (x.shadowed)
         memcpy(d->p->wide + list + x.elements, shadows, x.elements * sizeof *shadows);

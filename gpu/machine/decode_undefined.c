@@ -13,6 +13,9 @@
  * it is not used. That many kernels have shuffles, and few read absent lanes: a launch is run without following them
  * first, and again with it when one did.
  *
+ * Local memory keeps undefined bits (local.c), and begins without any that are defined. Loads of it are treated like
+ * shuffles: most programs load what they have stored, so what a load gives is followed once one has met undefined bits.
+ *
  * Moves, packing, selection, shifts by constants and bitwise logic are exact to the bit; of everything else one
  * undefined bit in a source makes the result undefined. Where nothing is watched there is no record, and no cost. */
 #include "../../ref/checked.h"
@@ -35,11 +38,14 @@ static unsigned bits_of(const struct decoder *d, int reg) {
 }
 static enum place kind_of(const struct decoder *d, int reg) {
     const unsigned bits = bits_of(d, reg);
-    return bits == 1 ? PLACE_PRED : bits == 64 ? PLACE_64 : PLACE_32;
+    return bits == 1 ? PLACE_PRED : bits == 128 ? PLACE_128 : bits == 64 ? PLACE_64 : PLACE_32;
+}
+static bool is_wide(enum place kind) {
+    return kind == PLACE_64 || kind == PLACE_128;
 }
 static int64_t all_bits(const struct decoder *d, int reg) {
     const unsigned bits = bits_of(d, reg);
-    return bits == 64 ? -1 : ((int64_t)1 << bits) - 1;
+    return bits >= 64 ? -1 : ((int64_t)1 << bits) - 1;
 }
 static bool is_watched(const struct decoder *d, int reg) {
     return d->undefined && reg >= 0 && d->undefined->watched[reg];
@@ -103,7 +109,7 @@ static void shade_registers(struct decoder *d, const bool *watched, const bool *
     u->watched = must_calloc(f->register_count, sizeof *u->watched);
     u->shadow = must_calloc(f->register_count, sizeof *u->shadow);
     for (size_t i = 0; i < f->register_count; ++i) {
-        u->watched[i] = watched[i] && type_bits(f->registers[i].type) != 128;
+        u->watched[i] = watched[i];
         u->shadow[i] = u->watched[i] ? (int)(f->register_count + count++) : -1;
     }
     u->f = *f;
@@ -115,7 +121,7 @@ static void shade_registers(struct decoder *d, const bool *watched, const bool *
     for (int narrow = 0; narrow < 2; ++narrow) { /* in the order that struct callee asks for */
         for (size_t i = 0; i < f->register_count; ++i) {
             const enum place kind = kind_of(d, (int)i);
-            if (!u->watched[i] || (kind != PLACE_64) != narrow)
+            if (!u->watched[i] || is_wide(kind) == narrow)
                 continue;
             const size_t s = (size_t)u->shadow[i];
             u->f.registers[s] = f->registers[i];
@@ -124,7 +130,7 @@ static void shade_registers(struct decoder *d, const bool *watched, const bool *
                 d->slot[s] = d->pred_end++;
             } else {
                 d->slot[s] = (uint32_t)d->file_end;
-                d->file_end += kind == PLACE_64 ? 256 : 128;
+                d->file_end += kind == PLACE_128 ? 512 : kind == PLACE_64 ? 256 : 128;
             }
         }
         if (!narrow)
@@ -183,26 +189,17 @@ static void check_operand(struct decoder *d, const struct ptx_operand *o, uint64
         check(d, reg, bits);
 }
 
-/* What a store to local memory, or to a generic address, stores. */
+/* What is stored to a generic address: local memory keeps what is undefined of it. */
 static void check_kept(struct decoder *d, uint64_t bits) {
     const struct ptx_operand *to = &d->in->operands[0];
-    const bool local = has_part(d->in, "local");
     size_t next = 0;
     for (int reg; (reg = register_of(&d->in->operands[1], &next)) >= 0;) {
-        const unsigned width = bits_of(d, reg);
-        struct record *r = check(d, reg, width < 64 ? bits & (((uint64_t)1 << width) - 1) : bits);
-        if (r && (local || (to->reg >= 0 && bits_of(d, to->reg) == 64))) {
-            r->a = local ? 0 : d->slot[to->reg];
+        struct record *r = check(d, reg, bits);
+        if (r && to->reg >= 0 && bits_of(d, to->reg) == 64) {
+            r->a = d->slot[to->reg];
             r->c = 1;
         }
     }
-}
-
-static bool may_be_local(const struct ptx_instruction *in) {
-    for (size_t i = 0; i < in->part_count; ++i)
-        if (!strcmp(in->parts[i], "global") || !strncmp(in->parts[i], "shared", 6))
-            return false;
-    return has_opcode(in, "st");
 }
 
 /* Bits of a source that an instruction with EFFECT_CHECK looks at: a store those of its element. */
@@ -375,10 +372,10 @@ static bool in_frame(struct decoder *d, bool (*decode_one)(struct decoder *d)) {
             any(d);
         return true;
     }
-    if (data->kind == PTX_OP_REGISTER && type_bits(d->f->registers[data->reg].type) == 128) { /* never watched */
-        const bool first = d->first;
+    if (store && data->kind == PTX_OP_REGISTER && bits_of(d, data->reg) == 128 && !is_watched(d, data->reg)) {
+        const bool first = d->first; /* there are no constants of 128 bits */
         d->first = false;
-        for (uint32_t i = 0; store && i < 4; ++i)
+        for (uint32_t i = 0; i < 4; ++i)
             lane(d, OP_mov_b32, place + 128 * ((uint32_t)at->displacement / 4 + i), constant(d, 0, false), 0, 0, 0);
         d->first = first;
         return true;
@@ -407,8 +404,10 @@ bool undefined_before(struct decoder *d, bool (*decode_one)(struct decoder *d)) 
             check_operand(d, &in->operands[o], UINT64_MAX);
         else if (has_opcode(in, "call") && in->operands[o].kind == PTX_OP_REGISTER) /* its target */
             check_operand(d, &in->operands[o], UINT64_MAX);
-        else if (o == 1 && may_be_local(in) && effect == EFFECT_CHECK)
+        else if (o == 1 && has_opcode(in, "st") && is_generic(in))
             check_kept(d, bits_used(in, o));
+        else if (o == 1 && has_opcode(in, "st") && has_part(in, "local"))
+            continue;
         else if (!is_result(in, o) && (effect == EFFECT_CHECK || (effect == EFFECT_SHUFFLE && o != 1)))
             check_operand(d, &in->operands[o], bits_used(in, o));
     }

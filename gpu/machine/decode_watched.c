@@ -81,6 +81,15 @@ enum effect effect_of(const struct ptx_instruction *in, size_t *kept) {
     return EFFECT_ANY;
 }
 
+bool is_generic(const struct ptx_instruction *in) {
+    static const char *const spaces[] = {
+        "global", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func", "const"};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; ++i)
+        if (has_part(in, spaces[i]))
+            return false;
+    return has_opcode(in, "ld") || has_opcode(in, "ldu") || has_opcode(in, "st");
+}
+
 bool is_result(const struct ptx_instruction *in, size_t operand) {
     return flow_writes(in, operand) && in->operands[operand].kind != PTX_OP_ADDRESS;
 }
@@ -233,8 +242,10 @@ struct block_stores {
 static void note_read(struct watched *x, const struct block_stores *s, int variable, size_t from, size_t count) {
     const size_t size = x->m->variables[variable].bytes;
     for (size_t i = from; bytes_of(x, variable) && i < size && i - from < count; ++i)
-        if (s->stamps[x->first[variable] + i] != s->now)
+        if (s->stamps[x->first[variable] + i] != s->now) {
             taint(x, variable, i, 1);
+            x->unset_registers = true;
+        }
 }
 static void note_store(const struct watched *x, const struct block_stores *s, int variable, size_t from, size_t count) {
     const size_t size = x->m->variables[variable].bytes;
@@ -260,20 +271,35 @@ static struct call call_of(const struct ptx_instruction *in) {
                          at < n ? &o[at] : NULL};
 }
 
+/* Some path may run past the last instruction, which is a return. */
+static bool has_open_end(const struct ptx_function *f) {
+    static const char *const ends[] = {"ret", "exit", "trap", "bra", "brx"};
+    const struct ptx_instruction *last = f->instruction_count ? &f->instructions[f->instruction_count - 1] : NULL;
+    for (size_t i = 0; last && last->guard < 0 && i < sizeof ends / sizeof *ends; ++i)
+        if (has_opcode(last, ends[i]))
+            return false;
+    return true;
+}
+
+/* A return reads the results. */
+static void read_results(struct watched *x, const struct ptx_function *f, const struct block_stores *s) {
+    for (size_t k = 0; k < f->return_count && !f->entry; ++k)
+        if (x->m->variables[f->returns[k]].reg < 0)
+            note_read(x, s, f->returns[k], 0, SIZE_MAX);
+}
+
 /* Bytes of .param variables that the function may read before they are stored. */
 static void find_unset(struct watched *x, const struct ptx_function *f, struct block_stores *s) {
     bool *leaders = flow_leaders(f);
-    for (size_t i = 0; i <= f->instruction_count; ++i) {
-        const struct ptx_instruction *in = i < f->instruction_count ? &f->instructions[i] : NULL;
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
         int v;
         size_t at, element;
         if (leaders[i])
             ++s->now;
-        if (!in || has_opcode(in, "ret"))
-            for (size_t k = 0; k < f->return_count && !f->entry; ++k)
-                if (x->m->variables[f->returns[k]].reg < 0)
-                    note_read(x, s, f->returns[k], 0, SIZE_MAX);
-        if (in && param_access(x, in, &v, &at, &element)) {
+        if (has_opcode(in, "ret"))
+            read_results(x, f, s);
+        if (param_access(x, in, &v, &at, &element)) {
             const bool store = has_opcode(in, "st");
             const size_t bytes = element * elements_of(&in->operands[store]);
             if (store && in->guard < 0)
@@ -281,7 +307,7 @@ static void find_unset(struct watched *x, const struct ptx_function *f, struct b
             else if (!store && !is_parameter(f, v))
                 note_read(x, s, v, at, bytes);
         }
-        if (!in || !has_opcode(in, "call"))
+        if (!has_opcode(in, "call"))
             continue;
         const struct call c = call_of(in);
         for (size_t k = 0; c.arguments && k < c.arguments->element_count; ++k)
@@ -291,6 +317,9 @@ static void find_unset(struct watched *x, const struct ptx_function *f, struct b
             if (c.results->elements[k].kind == PTX_OP_VARIABLE)
                 note_store(x, s, c.results->elements[k].variable, 0, SIZE_MAX);
     }
+    s->now += leaders[f->instruction_count];
+    if (has_open_end(f))
+        read_results(x, f, s);
     free(leaders);
 }
 
@@ -413,8 +442,32 @@ static bool *reachable(const struct decoder *d) {
     return reached;
 }
 
-/* Registers that the function may use before it writes them, and with `follow` results of shuffles. */
-static void begin(struct watched *x, size_t function, bool all, bool follow) {
+/* The function takes the address of a parameter, so that loads of it are loads of local memory. */
+static bool takes_address(const struct ptx_function *f) {
+    for (size_t i = 0; i < f->instruction_count && !f->entry; ++i)
+        for (size_t k = 0; k < f->instructions[i].operand_count; ++k)
+            if (f->instructions[i].operands[k].kind == PTX_OP_VARIABLE &&
+                is_parameter(f, f->instructions[i].operands[k].variable))
+                return true;
+    return false;
+}
+
+/* The results of loads of memory that may be local. */
+static void watch_loads(const struct ptx_function *f, bool *registers) {
+    const bool spilled = takes_address(f);
+    for (size_t i = 0; i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        size_t next = 0;
+        if (!in->operand_count || !(is_generic(in) || has_part(in, "local") || (spilled && in_param_space(in))) ||
+            !(has_opcode(in, "ld") || has_opcode(in, "ldu")))
+            continue;
+        for (int reg; (reg = register_of(&in->operands[0], &next)) >= 0;)
+            registers[reg] = true;
+    }
+}
+
+/* Registers that the function may use before it writes them, and what is followed besides. */
+static void begin(struct watched *x, size_t function, bool all, unsigned follows) {
     const struct ptx_function *f = &x->m->functions[function];
     bool *registers = all ? flow_undefined(x->m, f) : must_calloc(f->register_count, sizeof *registers);
     bool *unset = x->unset[function] = must_calloc(f->register_count, sizeof *unset);
@@ -422,10 +475,12 @@ static void begin(struct watched *x, size_t function, bool all, bool follow) {
         if (x->m->variables[f->params[i]].reg >= 0)
             registers[x->m->variables[f->params[i]].reg] = false;
     for (size_t i = 0; i < f->register_count; ++i)
-        unset[i] = registers[i] = registers[i] && type_bits(f->registers[i].type) != 128;
-    for (size_t i = 0; i < f->instruction_count && follow; ++i)
+        x->unset_registers |= unset[i] = registers[i];
+    for (size_t i = 0; i < f->instruction_count && follows & FOLLOW_SHUFFLES; ++i)
         if (has_opcode(&f->instructions[i], "shfl") && f->instructions[i].operands[0].kind == PTX_OP_REGISTER)
             registers[f->instructions[i].operands[0].reg] = true;
+    if (follows & FOLLOW_LOADS)
+        watch_loads(f, registers);
     x->registers[function] = registers;
     spread(f, registers);
 }
@@ -434,8 +489,8 @@ static void begin(struct watched *x, size_t function, bool all, bool follow) {
 enum { MOST_PARAM_BYTES = 4 << 20, MOST_ROUNDS = 64 };
 
 struct watched *watched_open(const struct decoder *d, bool all) {
-    const bool follow = d->p->follows_shuffles;
-    if (!all && !follow)
+    const unsigned follows = d->p->follows;
+    if (!all && !follows)
         return NULL;
     const struct ptx_module *m = d->m;
     struct watched *x = must_calloc(1, sizeof *x);
@@ -458,7 +513,7 @@ struct watched *watched_open(const struct decoder *d, bool all) {
     struct block_stores s = {must_calloc(bytes + 1, sizeof *s.stamps), 0};
     for (size_t i = 0; i < m->function_count; ++i)
         if (reached[i] && !m->functions[i].declared_only) {
-            begin(x, i, all, follow);
+            begin(x, i, all, follows);
             if (all)
                 find_unset(x, &m->functions[i], &s);
         }

@@ -23,6 +23,8 @@ bool has_part(const struct ptx_instruction *in, const char *part);
 /* A destination of the instruction; a source whose undefined bits it hands on to them. */
 bool is_result(const struct ptx_instruction *in, size_t operand);
 bool hands_on(const struct ptx_instruction *in, size_t operand);
+/* A load or a store that may be of local memory, at a generic address; of no other space by name. */
+bool is_generic(const struct ptx_instruction *in);
 /* The registers of an operand, one after the other: *next counts from 0, -1 at the end. */
 int register_of(const struct ptx_operand *o, size_t *next);
 
@@ -32,7 +34,8 @@ struct watched {
     bool **unset;     /* those of them that the function may read before it writes them */
     size_t *first;    /* (variables) first byte in `bytes` of a .param variable of such a function, or SIZE_MAX */
     uint8_t *bytes;   /* 1: may be undefined */
-    bool all;         /* else only what shuffles read of lanes that do not take part */
+    bool all;         /* else only what shuffles read of lanes that do not take part, and local memory keeps of it */
+    bool unset_registers;                      /* some path reads a register or a .param byte before it writes it */
     bool indirect_arguments, indirect_results; /* of calls through addresses: some may be undefined */
     bool grew;
 };

@@ -22,6 +22,7 @@ void warp_start(struct warp *w, uint32_t lanes) {
     w->syncs = 0;
     memset(w->clock, 0, sizeof w->clock);
     memset(w->absent, 0, sizeof w->absent);
+    memset(w->unset_load, 0, sizeof w->unset_load);
     memset(w->last_effect, 0, sizeof w->last_effect);
     w->astray = false;
     w->strayed = 0;

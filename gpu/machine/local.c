@@ -4,6 +4,9 @@
  * A warp's local memory is one array of words, those of its 32 lanes side by side: word a / 4 of lane l is word
  * a / 4 * 32 + l. Where all lanes use one address, a load of 32 bits copies 128 bytes.
  *
+ * Beside each bit is kept whether it is defined: nothing is at first, a store keeps what is so of the value, a load
+ * hands it on to the shadows of its registers (undefined.h).
+ *
  * Bounds: an access must lie within one frame that is active, its own or a caller's (a pointer may come from there).
  * Between frames are bytes that nobody owns. Source: PTX ISA 9.0, 5.1.4, 9.7.9, 9.7.17 (alloca, stacksave,
  * stackrestore), 9.7.9.19 (isspacep). */
@@ -33,10 +36,15 @@ bool local_room(struct warp *w, uint32_t bytes) {
     while (room < bytes)
         room *= 2;
     w->local = must_realloc(w->local, room, LANES);
-    if (!(m->launch->options.unwatched & WATCH_UNINIT))
+    if (watches(m, WATCH_UNINIT) || m->program->follows)
         w->local_written = must_realloc(w->local_written, room, LANES);
     w->local_room = room;
     return true;
+}
+
+/* What counts as defined before a store. */
+static uint8_t at_first(const struct warp *w) {
+    return watches(w->block->machine, WATCH_UNINIT) ? 0 : 0xff;
 }
 
 void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], const uint32_t to[LANES]) {
@@ -48,7 +56,7 @@ void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], cons
         const size_t start = byte_at(from[first], 0), bytes = ((size_t)to[first] - from[first] + 3) / 4 * 128;
         memset(w->local + start, 0xff, bytes);
         if (w->local_written)
-            memset(w->local_written + start, 0, bytes);
+            memset(w->local_written + start, at_first(w), bytes);
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -56,7 +64,7 @@ void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], cons
         for (uint32_t at = from[lane]; at < to[lane]; ++at) {
             w->local[byte_at(at, lane)] = 0xff;
             if (w->local_written)
-                w->local_written[byte_at(at, lane)] = 0;
+                w->local_written[byte_at(at, lane)] = at_first(w);
         }
     }
 }
@@ -69,11 +77,24 @@ static const struct frame *frame_with(const struct warp *w, unsigned lane, uint6
     return NULL;
 }
 
-bool local_read(const struct warp *w, unsigned lane, uint64_t at, uint8_t *out, size_t bytes) {
+bool local_read(struct warp *w, const struct record *r, unsigned lane, uint64_t at, uint8_t *out, size_t bytes) {
     if (!frame_with(w, lane, at, bytes))
         return false;
-    for (size_t i = 0; i < bytes; ++i)
+    size_t unset = bytes;
+    for (size_t i = bytes; i-- > 0;) {
         out[i] = w->local[byte_at(at + i, lane)];
+        if (w->local_written && w->local_written[byte_at(at + i, lane)] != 0xff)
+            unset = i;
+    }
+    if (unset < bytes && watches(w->block->machine, WATCH_UNINIT))
+        event_at(w, r, lane,
+                 (struct event){.kind = EVENT_UNINITIALISED,
+                                .space = SPACE_LOCAL,
+                                .buffer = -1,
+                                .plane = -1,
+                                .other_plane = -1,
+                                .offset = (int64_t)(at + unset - w->frame->base[lane]),
+                                .bytes = bytes});
     return true;
 }
 
@@ -104,32 +125,6 @@ static uint32_t sound(struct warp *w, const struct record *r, const struct acces
                                 .bytes = x->bytes});
     }
     return good;
-}
-
-/* Events for lanes that load an element of which no byte has been stored. One that is partly stored may be a structure
- * with its padding, and one that is only stored again (access.copies) decides nothing. */
-static void check_written(struct warp *w, const struct record *r, const struct access *x, uint32_t mask,
-                          const uint64_t addr[LANES]) {
-    for (uint32_t left = mask; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left);
-        for (unsigned e = 0; e < x->elements; ++e) {
-            const uint64_t at = addr[lane] + e * x->element_bytes;
-            uint8_t any = 0;
-            for (unsigned i = 0; i < x->element_bytes; ++i)
-                any |= w->local_written[byte_at(at + i, lane)];
-            if (any)
-                continue;
-            event_at(w, r, lane,
-                     (struct event){.kind = EVENT_UNINITIALISED,
-                                    .space = SPACE_LOCAL,
-                                    .buffer = -1,
-                                    .plane = -1,
-                                    .other_plane = -1,
-                                    .offset = (int64_t)(at - w->frame->base[lane]),
-                                    .bytes = x->bytes});
-            break;
-        }
-    }
 }
 
 static bool is_uniform(const uint64_t addr[LANES]) {
@@ -167,6 +162,73 @@ static void load_lane(struct warp *w, const struct access *x, const uint32_t *re
     }
 }
 
+/* The undefined bits of element e of what a lane loads, as load_lane extends it. */
+static uint64_t undefined_element(const struct warp *w, const struct access *x, unsigned e, unsigned lane,
+                                  uint64_t at) {
+    uint64_t v = 0;
+    for (unsigned i = 0; i < x->element_bytes; i += 4) {
+        uint32_t word = 0;
+        memcpy(&word, w->local_written + byte_at(at + e * x->element_bytes + i, lane),
+               x->element_bytes < 4 ? x->element_bytes : 4);
+        v |= (uint64_t)~word << 8 * i;
+    }
+    const unsigned unused = 64 - 8 * x->element_bytes;
+    v = x->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v << unused >> unused;
+    return x->register_bits == 16 ? (uint16_t)v : v;
+}
+
+/* Lanes that load bits which nothing has defined. */
+static uint32_t undefined_lanes(const struct warp *w, const struct access *x, uint32_t mask,
+                                const uint64_t addr[LANES]) {
+    uint32_t lanes = 0;
+    if (mask == ALL_LANES && x->element_bytes == 4 && is_uniform(addr)) {
+        uint32_t all[LANES];
+        memset(all, 0xff, sizeof all);
+        for (unsigned e = 0; e < x->elements; ++e) {
+            const uint32_t *written = (const uint32_t *)(const void *)(w->local_written + byte_at(addr[0] + 4 * e, 0));
+            for (int i = 0; i < LANES; ++i)
+                all[i] &= written[i];
+        }
+        for (int i = 0; i < LANES; ++i)
+            lanes |= (uint32_t)(all[i] != UINT32_MAX) << i;
+        return lanes;
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        uint32_t all = UINT32_MAX;
+        if (x->bytes < 4)
+            for (unsigned i = 0; i < x->bytes; ++i)
+                all &= UINT32_MAX << 8 | w->local_written[byte_at(addr[lane] + i, lane)];
+        for (unsigned i = 0; x->bytes >= 4 && i < x->bytes; i += 4)
+            all &= *(const uint32_t *)(const void *)(w->local_written + byte_at(addr[lane] + i, lane));
+        lanes |= all != UINT32_MAX ? left & -left : 0;
+    }
+    return lanes;
+}
+
+/* A load of bits that nothing has defined makes them undefined in its registers, which are all defined so far. */
+static void hand_undefined(struct warp *w, const struct record *r, const struct access *x, uint32_t mask,
+                           const uint64_t addr[LANES]) {
+    const uint32_t *shadows = w->wide + r->wide + x->elements;
+    uint32_t left = mask ? undefined_lanes(w, x, mask, addr) : 0;
+    if (left && !(w->block->machine->program->follows & FOLLOW_LOADS)) {
+        must_follow(w->block, FOLLOW_LOADS);
+        return;
+    }
+    for (; left && x->shadowed; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        uint32_t *site = &w->unset_load[lane];
+        *site = *site && *site != r->site + 1 ? SEVERAL_LOADS : r->site + 1;
+        for (unsigned e = 0; e < x->elements; ++e) {
+            const uint64_t v = shadows[e] ? undefined_element(w, x, e, lane, addr[lane]) : 0;
+            if (shadows[e] && x->wide_registers)
+                reg64(w, shadows[e])[lane] = v;
+            else if (shadows[e])
+                reg32(w, shadows[e])[lane] = (uint32_t)v;
+        }
+    }
+}
+
 /* Bits that were undefined in the registers are so in memory. */
 static void keep_undefined(struct warp *w, const struct access *x, const uint32_t *shadows, uint32_t mask,
                            const uint64_t addr[LANES]) {
@@ -184,8 +246,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
     const struct access *x = &w->block->machine->program->accesses[r->c];
     const uint32_t *registers = w->wide + r->wide;
     const uint32_t good = sound(w, r, x, mask, addr);
-    if (!x->store && w->local_written && !x->copies)
-        check_written(w, r, x, good, addr);
+    if (!x->store && w->local_written)
+        hand_undefined(w, r, x, good, addr);
     if (good == ALL_LANES && x->element_bytes == 4 && !x->wide_registers && is_uniform(addr)) {
         for (unsigned e = 0; e < x->elements; ++e) {
             const size_t at = byte_at(addr[0] + 4 * e, 0);
@@ -197,7 +259,7 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
             if (x->store && w->local_written)
                 memset(w->local_written + at, 0xff, 128);
         }
-        if (x->shadowed && w->local_written)
+        if (x->store && x->shadowed && w->local_written)
             keep_undefined(w, x, registers + x->elements, good, addr);
         return;
     }
@@ -208,7 +270,7 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
         else if (good >> lane & 1)
             store_lane(w, x, registers, lane, addr[lane]);
     }
-    if (x->shadowed && w->local_written)
+    if (x->store && x->shadowed && w->local_written)
         keep_undefined(w, x, registers + x->elements, good, addr);
 }
 

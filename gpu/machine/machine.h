@@ -109,7 +109,6 @@ struct access {           /* one load, store, ldmatrix, atomic or copy of the pr
     bool store, is_signed;
     bool wide_address;   /* the address register has 64 bits */
     bool wide_registers; /* the data registers have 64 bits */
-    bool copies;         /* a load whose value is only ever stored again: it need not be initialised */
     uint8_t element_bytes, elements;
     uint8_t register_bits; /* of the data registers: 16, 32, 64 */
     uint8_t bytes;         /* of one lane: element_bytes * elements; ldmatrix: 16 */
@@ -122,7 +121,7 @@ struct access {           /* one load, store, ldmatrix, atomic or copy of the pr
     uint8_t order;    /* of a strong access: enum access_order */
     bool nc;          /* ld.global.nc */
     bool valued;      /* a store of the registers at record.wide, one for each element */
-    bool shadowed;    /* a store that may be to local memory; behind those: where their undefined bits are, or 0 */
+    bool shadowed;    /* may be of local memory; behind those registers: where their undefined bits are, or 0 */
 };
 
 struct callee {                   /* a function of the module that the program may reach, or the entry */
@@ -137,6 +136,12 @@ struct callee {                   /* a function of the module that the program m
     uint32_t local_start, local_bytes, local_alignment; /* of an activation: its first variable, bytes from there on */
     bool recursive;                                     /* may be called while it is active */
 };
+
+enum follow {                      /* whose undefined results are followed to where they are used (undefined.h) */
+              FOLLOW_SHUFFLES = 1, /* what they read of lanes that do not take part */
+              FOLLOW_LOADS = 2,    /* what they read of local memory that nothing has written */
+};
+#define SEVERAL_LOADS UINT32_MAX
 
 struct program {
     const struct ptx_module *module;
@@ -167,7 +172,8 @@ struct program {
     /* (module->variable_count) register file: where the undefined bits of a .param variable of a function are, in words
      * as those of its value; 0: all are defined */
     uint32_t *param_shadows;
-    bool follows_shuffles;
+    unsigned follows; /* enum follow */
+    bool loads_alone; /* loads of local memory are the only source of undefined bits that is known */
     size_t name_count;
 };
 
@@ -238,7 +244,7 @@ struct machine { /* one run */
     struct range *ranges;
     size_t range_count;
     bool planes;             /* some ranges are planes, and a site stays in one */
-    atomic_bool absent;      /* a shuffle read a lane that does not take part, and nobody followed what it gave */
+    atomic_uint unfollowed;  /* enum follow: what gave an undefined value that nobody followed */
     size_t static_bytes;     /* of the entry's static shared variables; they start at shared address 0 */
     size_t shared_bytes;     /* static variables, gap that is nobody's, dynamic arena */
     size_t dynamic_start;    /* shared address of the dynamic arena */
@@ -268,6 +274,9 @@ struct site_range {  /* per block: what an access site may touch without a close
 
 static inline bool watches(const struct machine *m, enum watch what) {
     return !(m->launch->options.unwatched & what);
+}
+static inline unsigned unfollowed(struct machine *m) {
+    return atomic_load_explicit(&m->unfollowed, memory_order_relaxed);
 }
 /* The range that holds this shared address, or NULL. */
 static inline const struct range *range_at(const struct machine *m, int64_t address) {
@@ -341,6 +350,7 @@ struct warp {
     uint32_t clock[LANES];  /* [x]: barrier arrivals of warp x that are ordered before what this warp does now; its own
                              * entry counts its own arrivals */
     uint32_t absent[LANES]; /* 1 + the site of a shuffle that gave the lane an undefined value, or 0; when followed */
+    uint32_t unset_load[LANES];  /* the same of a load of local memory; SEVERAL_LOADS: of more than one */
     uint32_t last_effect[LANES]; /* 1 + the record of the last store of a lane while it is apart from others, or 0 */
     bool astray;                 /* some live lane has such a store */
     uint32_t strayed;            /* lanes that exited with such a store */
@@ -389,6 +399,12 @@ struct block { /* one block in execution; reused by its CPU thread */
     bool ends_grid;                  /* a trap or the budget */
 };
 
+/* The launch is to be run once more, from the start, with this followed; the rest of this run is not wanted. */
+static inline void must_follow(struct block *b, unsigned what) {
+    atomic_fetch_or_explicit(&b->machine->unfollowed, what, memory_order_relaxed);
+    b->stopped = true;
+}
+
 static inline uint32_t *reg32(const struct warp *w, uint32_t offset) {
     return (uint32_t *)(void *)__builtin_assume_aligned(w->regs + offset, 64);
 }
@@ -400,11 +416,9 @@ static inline void set_pred(struct warp *w, uint32_t number, uint32_t bits, uint
 }
 
 /* decode.c: the entry of l as records; module-level variables get the region numbers that runner.c gives them.
- * isa: the handlers to use. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
+ * isa: the handlers to use. follows: enum follow. On failure NULL and "PTX:LINE: message". program_free takes NULL. */
 struct isa;
-struct program *decode(const struct launch *l, const struct isa *isa, struct error *e);
-/* The same; what shuffles read of lanes that do not take part is followed to where it is used (undefined.h). */
-struct program *decode_following(const struct launch *l, const struct isa *isa, struct error *e);
+struct program *decode(const struct launch *l, const struct isa *isa, unsigned follows, struct error *e);
 void program_free(struct program *p);
 /* Address of a .global, .const (generic) or .shared variable (in its space) of the module. False in other spaces. */
 bool module_address(const struct launch *l, int variable, uint64_t *address);
@@ -555,8 +569,8 @@ void local_access(struct warp *w, const struct record *r, uint32_t mask, const u
 bool local_room(struct warp *w, uint32_t bytes);
 /* Bytes from .. to - 1 of the lanes of mask are as at the start: 0xff, never written. */
 void local_clear(struct warp *w, uint32_t mask, const uint32_t from[LANES], const uint32_t to[LANES]);
-/* Host copy of local bytes of one lane; false when some are out of its frames. */
-bool local_read(const struct warp *w, unsigned lane, uint64_t at, uint8_t *out, size_t bytes);
+/* Host copy of local bytes of one lane, for record r, which uses them; false when some are out of its frames. */
+bool local_read(struct warp *w, const struct record *r, unsigned lane, uint64_t at, uint8_t *out, size_t bytes);
 handler op_local, op_local_address, op_local_spill, op_alloca, op_stacksave, op_stackrestore, op_isspacep, op_param;
 /* memory.c: copies bytes at a generic address as lane `lane` sees it. False, without an event: they are nobody's. The
  * record's access is one of single bytes. */

@@ -404,7 +404,7 @@ bool generic_read(struct warp *w, const struct record *r, unsigned lane, uint64_
     const struct block *b = w->block;
     struct machine *m = b->machine;
     if (address - LOCAL_WINDOW < WINDOW_BYTES)
-        return local_read(w, lane, address - LOCAL_WINDOW, out, bytes);
+        return local_read(w, r, lane, address - LOCAL_WINDOW, out, bytes);
     if (address - SHARED_WINDOW < WINDOW_BYTES) {
         const uint64_t at = address - SHARED_WINDOW;
         if (at > m->shared_bytes || m->shared_bytes - at < bytes)

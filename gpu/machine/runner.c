@@ -312,7 +312,7 @@ static void run_blocks(struct machine *m, struct block *blocks, int threads, uin
         struct block *b = &blocks[omp_get_thread_num()];
 #pragma omp for schedule(dynamic)
         for (uint64_t i = 0; i < count; ++i) {
-            if (i > atomic_load_explicit(&m->stop_after, memory_order_relaxed) || exhausted(m))
+            if (i > atomic_load_explicit(&m->stop_after, memory_order_relaxed) || exhausted(m) || unfollowed(m))
                 continue;
             block_start(b, i);
             block_run(b);
@@ -350,6 +350,8 @@ static void start_over(struct machine *m, struct block *blocks, int threads, uin
 static bool run_passes(struct machine *m, struct block *blocks, int threads, uint8_t *const *saved, uint64_t *steps,
                        struct error *e) {
     run_blocks(m, blocks, threads, m->blocks, steps);
+    if (unfollowed(m)) /* the events of this run are not wanted */
+        return true;
     const uint64_t last = atomic_load(&m->stop_after);
     const bool parallel = threads > 1;
     if (parallel && last != UINT64_MAX && !hazard_blocks_met(m)) {
@@ -386,11 +388,6 @@ static void add_counts(struct trace *t, const struct site_count *from, size_t si
     }
 }
 
-/* A shuffle read a lane that does not take part, and whether what it gave is used is still to be seen. */
-static bool must_follow(const struct machine *m) {
-    return atomic_load(&m->absent) && watches(m, WATCH_SYNC);
-}
-
 static bool run_launch(struct machine *m, int threads, struct trace *t, struct error *e) {
     struct block *blocks = must_calloc((size_t)threads, sizeof *blocks);
     uint8_t **saved = save_regions(m, e);
@@ -402,12 +399,12 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     if (ok) {
         start = now();
         ok = run_passes(m, blocks, threads, saved, &t->warp_instructions, e);
-        ok = ok &&
-             (!exhausted(m) || fail(e,
-                                    "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
-                                    "larger one needs `steps` in its launch file",
-                                    (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
-                                    (unsigned long long)m->budget));
+        ok = ok && (unfollowed(m) || !exhausted(m) ||
+                    fail(e,
+                         "the launch ran past %llu warp instructions in all (%d blocks' budgets of %llu); a "
+                         "larger one needs `steps` in its launch file",
+                         (unsigned long long)m->budget * LAUNCH_TOTAL_BLOCKS, LAUNCH_TOTAL_BLOCKS,
+                         (unsigned long long)m->budget));
     }
     if (ok) {
         t->seconds = now() - start;
@@ -427,7 +424,7 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
     for (int i = 0; i < opened; ++i)
         block_close(&blocks[i]);
     free(blocks);
-    if (ok && must_follow(m)) /* once more then, from the start */
+    if (ok && unfollowed(m)) /* once more then, from the start */
         restore_regions(m, saved);
     for (size_t i = 0; saved && i < m->region_count; ++i)
         free(saved[i]);
@@ -471,15 +468,15 @@ static uint64_t blocks_in(uint64_t budget) {
     return b < most_blocks / LAUNCH_TOTAL_BLOCKS ? b * LAUNCH_TOTAL_BLOCKS : most_blocks;
 }
 
-/* *again: the launch is to be run once more, and followed; its buffers are as they were. */
-static bool run_program(const struct launch *l, bool follow, struct trace *t, bool *again, struct error *e) {
+/* *again: enum follow: the launch is to be run once more, and this followed too; its buffers are as they were. */
+static bool run_program(const struct launch *l, unsigned follows, struct trace *t, unsigned *again, struct error *e) {
     *t = (struct trace){0};
-    *again = false;
+    *again = 0;
     if (!launch_check(l, e))
         return false;
     char *excess = launch_excess(l, NULL);
     const struct isa *isa = isa_choose(e);
-    struct program *p = isa ? (follow ? decode_following : decode)(l, isa, e) : NULL;
+    struct program *p = isa ? decode(l, isa, follows, e) : NULL;
     if (p && excess)
         launch_refused(l, t);
     if (!p || excess) {
@@ -519,7 +516,7 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
         for (size_t i = 0; i < p->order_count; ++i)
             fill_sites(t, l->module, p->callees[p->order[i]].f, p->callees[p->order[i]].site);
         finish_coverage(t, m);
-        *again = must_follow(m);
+        *again = unfollowed(m);
     } else {
         trace_free(t);
     }
@@ -531,13 +528,13 @@ static bool run_program(const struct launch *l, bool follow, struct trace *t, bo
 }
 
 static bool machine_run(const struct launch *l, struct trace *t, struct error *e) {
-    bool again;
-    if (!run_program(l, false, t, &again, e))
-        return false;
-    if (!again)
-        return true;
-    trace_free(t);
-    return run_program(l, true, t, &again, e);
+    for (unsigned follows = 0, again;; follows |= again) {
+        if (!run_program(l, follows, t, &again, e))
+            return false;
+        if (!again)
+            return true;
+        trace_free(t);
+    }
 }
 
 const struct runner runner_machine = {.name = "machine", .run = machine_run};

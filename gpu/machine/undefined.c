@@ -8,8 +8,8 @@ static uint32_t undefined_lanes(const struct warp *w, uint32_t kind, uint32_t of
         return w->preds[offset];
     uint32_t lanes = 0;
     for (unsigned i = 0; i < LANES; ++i)
-        lanes |= (uint32_t)(((kind == PLACE_64 ? reg64(w, offset)[i] : reg32(w, offset)[i]) & bits) != 0) << i;
-    return lanes;
+        lanes |= (uint32_t)(((kind == PLACE_32 ? reg32(w, offset)[i] : reg64(w, offset)[i]) & bits) != 0) << i;
+    return kind == PLACE_128 ? lanes | undefined_lanes(w, PLACE_64, offset + 256, bits) : lanes;
 }
 
 /* The lanes of mask: those of `lanes` get `bits`, the others 0. */
@@ -18,13 +18,15 @@ static void put(struct warp *w, uint32_t kind, uint32_t offset, uint32_t lanes, 
         set_pred(w, offset, lanes, mask);
         return;
     }
+    if (kind == PLACE_128)
+        put(w, PLACE_64, offset + 256, lanes, bits, mask);
     for (uint32_t left = mask; left; left &= left - 1) {
         const int i = __builtin_ctz(left);
         const uint64_t v = lanes >> i & 1 ? bits : 0;
-        if (kind == PLACE_64)
-            reg64(w, offset)[i] = v;
-        else
+        if (kind == PLACE_32)
             reg32(w, offset)[i] = (uint32_t)v;
+        else
+            reg64(w, offset)[i] = v;
     }
 }
 
@@ -81,24 +83,31 @@ void op_undefined_logic(struct warp *w, const struct record *r, uint32_t mask) {
     }
 }
 
-/* Lanes of which all these bits are undefined, and whose address (0: any) is in local memory. */
-static uint32_t kept_lanes(const struct warp *w, uint32_t kind, uint32_t offset, uint64_t bits, uint32_t address) {
+static uint32_t local_lanes(const struct warp *w, uint32_t address) {
     uint32_t lanes = 0;
-    for (unsigned i = 0; i < LANES && kind != PLACE_PRED; ++i) {
-        const uint64_t undefined = kind == PLACE_64 ? reg64(w, offset)[i] : reg32(w, offset)[i];
-        const bool local = !address || reg64(w, address)[i] - LOCAL_WINDOW < WINDOW_BYTES;
-        lanes |= (uint32_t)(local && (undefined & bits) == bits) << i;
-    }
+    for (unsigned i = 0; i < LANES; ++i)
+        lanes |= (uint32_t)(reg64(w, address)[i] - LOCAL_WINDOW < WINDOW_BYTES) << i;
     return lanes;
 }
 
+/* Where the lane's value comes from: the one load of local memory that has given it what nothing had written. */
+static struct event_access source_of(const struct warp *w, unsigned lane) {
+    struct event_access from = {0};
+    if (w->unset_load[lane] && w->unset_load[lane] != SEVERAL_LOADS && w->block->machine->program->loads_alone) {
+        from = (struct event_access){
+            .present = true, .warp = w->number, .lane = lane, .instruction = w->unset_load[lane] - 1};
+        memcpy(from.block, w->block->id, sizeof from.block);
+    }
+    return from;
+}
+
 void op_undefined_check(struct warp *w, const struct record *r, uint32_t mask) {
-    static const uint8_t sizes[] = {[PLACE_32] = 4, [PLACE_64] = 8, [PLACE_PRED] = 1};
+    static const uint8_t sizes[] = {[PLACE_32] = 4, [PLACE_64] = 8, [PLACE_128] = 16, [PLACE_PRED] = 1};
     const uint32_t *triple = w->wide + r->wide;
     for (uint32_t k = 0; k < r->b; ++k, triple += 3) {
         uint32_t lanes = undefined_lanes(w, triple[0], triple[1], (uint64_t)r->imm) & mask;
         if (r->c)
-            lanes &= ~kept_lanes(w, triple[0], triple[1], (uint64_t)r->imm, r->a);
+            lanes &= ~local_lanes(w, r->a);
         for (uint32_t left = lanes; left; left &= left - 1) {
             const unsigned lane = (unsigned)__builtin_ctz(left);
             struct record place = *r;
@@ -108,6 +117,7 @@ void op_undefined_check(struct warp *w, const struct record *r, uint32_t mask) {
                               .plane = -1,
                               .other_plane = -1,
                               .bytes = sizes[triple[0]],
+                              .other = source_of(w, lane),
                               .name = w->block->machine->program->names[triple[2]]};
             if (w->absent[lane]) { /* the shuffle is the fault, this is its use */
                 place.site = w->absent[lane] - 1;

@@ -24,9 +24,9 @@ void undefined_shuffle(struct decoder *d, uint32_t *value, uint32_t *result);
  * op_undefined_logic: dst, a = place kind, imm = table of lop3, wide = offsets of the three values and of their
  *                     undefined bits: a bit of dst is undefined when the undefined bits of the operands decide it.
  * op_undefined_check: b = number of triples (place kind, offset, register's name) at wide: an event where one of the
- *                     bits imm is undefined; they are taken as defined from then on. c: not where all of them are, and
- *                     a (64 bits; 0: none) is an address in local memory, which keeps them. */
-enum place { PLACE_32, PLACE_64, PLACE_PRED };
+ *                     bits imm is undefined; they are taken as defined from then on. c: not where a (64 bits) is an
+ *                     address in local memory, which keeps them. */
+enum place { PLACE_32, PLACE_64, PLACE_128 /* two of 64 bits, side by side */, PLACE_PRED };
 handler op_undefined_set, op_undefined_any, op_undefined_logic, op_undefined_check;
 
 #endif

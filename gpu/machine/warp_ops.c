@@ -77,8 +77,9 @@ static void scatter_one(struct warp *w, const struct part *parts, unsigned count
 static void shuffle_undefined(struct warp *w, const struct part *parts, unsigned count, const uint8_t source[LANES],
                               uint32_t absent) {
     uint32_t undefined[LANES] = {0}, where[LANES];
-    if (absent && !w->block->machine->program->follows_shuffles) {
-        atomic_store_explicit(&w->block->machine->absent, true, memory_order_relaxed);
+    if (absent && !(w->block->machine->program->follows & FOLLOW_SHUFFLES)) {
+        if (watches(w->block->machine, WATCH_SYNC))
+            must_follow(w->block, FOLLOW_SHUFFLES);
         absent = 0;
     }
     memcpy(where, w->absent, sizeof where);

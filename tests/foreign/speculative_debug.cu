@@ -1,0 +1,2 @@
+// nvcc -G: see ci/ptx.
+#include "speculative.cu"
