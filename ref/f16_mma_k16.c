@@ -23,21 +23,22 @@ static uint32_t cell_of_any(const uint16_t *x, const uint16_t *w, size_t id) {
     return s;
 }
 
-/* out[t * od + j] for the tokens first .. first + count - 1; parts: room for (count + 1, id). */
+/* out[t * od + j] for the tokens first .. first + count - 1; parts: room for count + 1 rows of id / 16 groups. */
 static void some_tokens(const struct contract_operands *op, size_t first, size_t count, struct mma_f16 *parts,
                         uint32_t *out) {
     const uint16_t *weight = op->weight, *activation = op->activation;
-    struct mma_f16 *row = parts + count * op->id;
+    const size_t groups = op->id / GROUP;
+    struct mma_f16 *row = parts + count * groups;
     bool finite[TOKENS];
     for (size_t t = 0; t < count; t++)
-        finite[t] = mma_f16_split(activation + (first + t) * op->id, op->id, parts + t * op->id);
+        finite[t] = mma_f16_split(activation + (first + t) * op->id, groups, parts + t * groups);
     for (size_t j = 0; j < op->od; j++) {
-        const bool row_finite = mma_f16_split(weight + j * op->id, op->id, row);
+        const bool row_finite = mma_f16_split(weight + j * op->id, groups, row);
         for (size_t t = 0; t < count; t++) {
             uint32_t s = 0;
             if (row_finite && finite[t])
-                for (size_t k = 0; k < op->id; k += GROUP)
-                    s = mma_f16_sum(parts + t * op->id + k, row + k, s);
+                for (size_t g = 0; g < groups; g++)
+                    s = mma_f16_sum(&parts[t * groups + g], &row[g], s);
             else
                 s = cell_of_any(activation + (first + t) * op->id, weight + j * op->id, op->id);
             out[(first + t) * op->od + j] = s;
@@ -49,7 +50,7 @@ static void evaluate(const struct contract_operands *op, void *result) {
 #pragma omp parallel for schedule(dynamic)
     for (size_t first = 0; first < op->nt; first += TOKENS) {
         const size_t count = op->nt - first < TOKENS ? op->nt - first : TOKENS;
-        struct mma_f16 *parts = calloc((count + 1) * op->id, sizeof *parts);
+        struct mma_f16 *parts = calloc((count + 1) * (op->id / GROUP), sizeof *parts);
         if (!parts)
             abort(); /* a result must not look made */
         some_tokens(op, first, count, parts, result);
@@ -67,13 +68,12 @@ static void evaluate(const struct contract_operands *op, void *result) {
 static void cell_truth(const uint16_t *x, const uint16_t *w, size_t id, double *value, double *bound) {
     double s = 0, off = 0;
     for (size_t k = 0; k < id; k += GROUP) {
-        struct mma_f16 a[GROUP], b[GROUP];
-        const double least = ldexp(1, MMA_F16_FLOOR);
-        int top = ilogb(fmax(isfinite(s) ? fabs(s) + off : 0, least));
-        mma_f16_split(x + k, GROUP, a);
-        mma_f16_split(w + k, GROUP, b);
+        struct mma_f16 a, b;
+        int top = ilogb(fmax(isfinite(s) ? fabs(s) + off : 0, 0x1p-133)); /* MMA_F16_FLOOR */
+        mma_f16_split(x + k, 1, &a);
+        mma_f16_split(w + k, 1, &b);
         for (size_t i = 0; i < GROUP; i++) {
-            top = a[i].exponent + b[i].exponent > top ? a[i].exponent + b[i].exponent : top;
+            top = a.exponent[i] + b.exponent[i] > top ? a.exponent[i] + b.exponent[i] : top;
             s += (double)half_to_float(x[k + i]) * half_to_float(w[k + i]);
         }
         off += 17 * ldexp(1, top - MMA_F16_FRACTION);

@@ -2,14 +2,14 @@
 #include "half.h"
 #include <math.h>
 
-bool mma_f16_split(const uint16_t *h, size_t count, struct mma_f16 *out) {
+bool mma_f16_split(const uint16_t *h, size_t groups, struct mma_f16 *out) {
     bool finite = true;
-    for (size_t i = 0; i < count; i++) {
-        const int32_t field = h[i] >> 10 & 31, fraction = h[i] & 1023;
-        const int32_t size = field ? fraction + 1024 : fraction;
+    for (size_t i = 0; i < groups * MMA_F16_DEPTH; i++) {
+        struct mma_f16 *group = &out[i / MMA_F16_DEPTH];
+        const int field = h[i] >> 10 & 31, fraction = h[i] & 1023, size = field ? fraction + 1024 : fraction;
         finite &= field != 31;
-        out[i].significand = h[i] >> 15 ? -size : size;
-        out[i].exponent = size ? (field ? field : 1) - 15 : MMA_F16_NOTHING;
+        group->significand[i % MMA_F16_DEPTH] = (float)(h[i] >> 15 ? -size : size);
+        group->exponent[i % MMA_F16_DEPTH] = (int16_t)(size ? (field ? field : 1) - 15 : MMA_F16_NOTHING);
     }
     return finite;
 }
@@ -37,26 +37,37 @@ static uint32_t packed(int64_t sum, int32_t top) {
     return sign | (kept & 0x00800000 ? (uint32_t)(exponent + 127) << 23 | (kept & 0x007fffff) : kept);
 }
 
-uint32_t mma_f16_sum(const struct mma_f16 a[MMA_F16_DEPTH], const struct mma_f16 b[MMA_F16_DEPTH], uint32_t c) {
+/* What is so far below the top leaves nothing: a product has 22 bits, and 25 are kept. */
+enum { LEAST_SHIFT = -64 };
+
+/* Times a power of two a product stays exact, and the conversion to an integer cuts it toward zero. Sixteen of them are
+ * below 2^31: 16 * 2047^2 * 2^5. Written as plain loops over the sixteen, for the compiler to make vectors of. */
+uint32_t mma_f16_sum(const struct mma_f16 *a, const struct mma_f16 *b, uint32_t c) {
     const int32_t field = c >> 23 & 255, fraction = c & 0x007fffff;
     const int64_t size = field ? fraction + 0x00800000 : fraction;
     const int32_t exponent = (field ? field : 1) - 127;
-    int32_t top = size && exponent > MMA_F16_FLOOR ? exponent : MMA_F16_FLOOR;
+    int16_t e[MMA_F16_DEPTH], top = (int16_t)(size && exponent > MMA_F16_FLOOR ? exponent : MMA_F16_FLOOR);
     for (size_t i = 0; i < MMA_F16_DEPTH; i++) {
-        const int32_t e = a[i].exponent + b[i].exponent;
-        top = e > top ? e : top;
+        e[i] = (int16_t)(a->exponent[i] + b->exponent[i]);
+        top = e[i] > top ? e[i] : top;
     }
-    int64_t sum = cut(c >> 31 ? -size : size, exponent - top + MMA_F16_FRACTION - 23);
+    uint32_t bits[MMA_F16_DEPTH];
+    for (size_t i = 0; i < MMA_F16_DEPTH; i++) {
+        const int16_t shift = (int16_t)(e[i] - top + MMA_F16_FRACTION - 20);
+        bits[i] = (uint32_t)((shift > LEAST_SHIFT ? shift : LEAST_SHIFT) + 127) << 23;
+    }
+    float scale[MMA_F16_DEPTH];
+    memcpy(scale, bits, sizeof scale);
+    int32_t sum = 0;
     for (size_t i = 0; i < MMA_F16_DEPTH; i++)
-        sum += cut((int64_t)a[i].significand * b[i].significand,
-                   a[i].exponent + b[i].exponent - top + MMA_F16_FRACTION - 20);
-    return packed(sum, top);
+        sum += (int32_t)(a->significand[i] * b->significand[i] * scale[i]);
+    return packed(sum + cut(c >> 31 ? -size : size, exponent - top + MMA_F16_FRACTION - 23), top);
 }
 
 uint32_t mma_f16_sum_any(const uint16_t a[MMA_F16_DEPTH], const uint16_t b[MMA_F16_DEPTH], uint32_t c) {
-    struct mma_f16 x[MMA_F16_DEPTH], y[MMA_F16_DEPTH];
-    if (mma_f16_split(a, MMA_F16_DEPTH, x) & mma_f16_split(b, MMA_F16_DEPTH, y) && (c & 0x7f800000) != 0x7f800000)
-        return mma_f16_sum(x, y, c);
+    struct mma_f16 x, y;
+    if (mma_f16_split(a, 1, &x) & mma_f16_split(b, 1, &y) && (c & 0x7f800000) != 0x7f800000)
+        return mma_f16_sum(&x, &y, c);
     double sum = isfinite(bits_float(c)) ? 0 : bits_float(c); /* finite addends cannot bring back an infinity */
     for (size_t i = 0; i < MMA_F16_DEPTH; i++) {
         const double product = (double)half_to_float(a[i]) * half_to_float(b[i]);

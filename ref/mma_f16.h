@@ -14,17 +14,19 @@
 
 enum { MMA_F16_DEPTH = 16, MMA_F16_FRACTION = 25, MMA_F16_FLOOR = -133 };
 
-/* A binary16 as significand * 2^(exponent - 10); 0 has exponent MMA_F16_NOTHING, which is never the largest. */
+/* Sixteen binary16 as significand * 2^(exponent - 10); 0 has exponent MMA_F16_NOTHING, so that it is never the largest.
+ * A significand is a float that holds an integer: the product of two is exact. */
 struct mma_f16 {
-    int32_t significand, exponent;
+    float significand[MMA_F16_DEPTH];
+    int16_t exponent[MMA_F16_DEPTH];
 };
 enum { MMA_F16_NOTHING = -1000 };
 
-/* out (count) = h (count) split; false: there is a NaN or an infinity, which has no such parts. */
-bool mma_f16_split(const uint16_t *h, size_t count, struct mma_f16 *out);
+/* out (groups) = h (groups * 16) split; false: there is a NaN or an infinity, which has no such parts. */
+bool mma_f16_split(const uint16_t *h, size_t groups, struct mma_f16 *out);
 
 /* Bits of f32: c + a[0] * b[0] + .. + a[15] * b[15]. c: of a finite number. */
-uint32_t mma_f16_sum(const struct mma_f16 a[MMA_F16_DEPTH], const struct mma_f16 b[MMA_F16_DEPTH], uint32_t c);
+uint32_t mma_f16_sum(const struct mma_f16 *a, const struct mma_f16 *b, uint32_t c);
 
 /* The same of any operands: NaN, infinity times zero and infinities of both signs give 0x7fffffff, else an infinity
  * stays. */
