@@ -18,7 +18,9 @@ extern const struct contract contract_q5_0_pad40_matvec;
 extern const struct contract contract_q5_1_pad40_matvec;
 extern const struct contract contract_q8_0_pad40_matvec;
 extern const struct contract contract_q4_k_pad40_matvec;
+extern const struct contract contract_q4_k_pad40_matvec_pair;
 extern const struct contract contract_q5_k_pad40_matvec;
+extern const struct contract contract_q5_k_pad40_matvec_pair;
 extern const struct contract contract_q6_k_pad40_matvec;
 extern const struct contract contract_q4_k_q8_1_mmq_ds4;
 extern const struct contract contract_q6_k_q8_1_mmq_d4;
@@ -67,7 +69,9 @@ const struct contract *const contracts[] = {
     &contract_q5_1_pad40_matvec,
     &contract_q8_0_pad40_matvec,
     &contract_q4_k_pad40_matvec,
+    &contract_q4_k_pad40_matvec_pair,
     &contract_q5_k_pad40_matvec,
+    &contract_q5_k_pad40_matvec_pair,
     &contract_q6_k_pad40_matvec,
     &contract_q4_k_q8_1_mmq_ds4,
     &contract_q6_k_q8_1_mmq_d4,

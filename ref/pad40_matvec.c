@@ -2,13 +2,13 @@
 #include "truth.h"
 #include <math.h>
 
-void matvec_weight(const struct block_format *f, size_t dots_a_chunk, int offset, const struct contract_operands *op,
-                   size_t row, size_t k, size_t values, struct gemm_part *out) {
+void matvec_weight(const struct block_format *f, size_t dots_a_chunk, size_t unit, int offset,
+                   const struct contract_operands *op, size_t row, size_t k, size_t values, struct gemm_part *out) {
     pad40_weight(f, op, row, k, values, out);
     for (size_t v = 0; v < values; v++)
         out->code[v] = (int16_t)(out->code[v] + offset);
     for (size_t i = 0; i < values / 32 * dots_a_chunk; i++) {
-        out->i[i] = (int32_t)((k / 32 + i / dots_a_chunk) % MATVEC_LANES);
+        out->i[i] = (int32_t)((k / 32 + i / dots_a_chunk) / unit % MATVEC_LANES);
         if (offset)
             out->g[i] = (float)offset;
     }
@@ -29,11 +29,15 @@ void matvec_offset(float *state, const struct gemm_part *w, const struct gemm_pa
     }
 }
 
+static float inner(const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot, size_t i) {
+    return fmaf(w->f[i], (float)dot[i], w->g[i] * (float)a->i[i]);
+}
+
 void matvec_affine(float *state, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot,
                    size_t dots) {
     for (size_t i = 0; i < dots; i++) {
         float *s = &state[w->i[i]];
-        *s = fmaf(a->f[i], fmaf(w->f[i], (float)dot[i], w->g[i] * (float)a->i[i]), *s);
+        *s = fmaf(a->f[i], inner(w, a, dot, i), *s);
     }
 }
 
@@ -43,6 +47,14 @@ void matvec_halves(float *state, const struct gemm_part *w, const struct gemm_pa
         float *s = &state[w->i[i]];
         const float first = a->f[i] * w->f[i] * (float)dot[i];
         *s = *s + fmaf(a->f[i + 1] * w->f[i + 1], (float)dot[i + 1], first);
+    }
+}
+
+void matvec_pair(float *state, const struct gemm_part *w, const struct gemm_part *a, const int32_t *dot, size_t dots) {
+    for (size_t i = 0; i < dots; i += 2) {
+        float *s = &state[w->i[i]];
+        const float first = a->f[i] * inner(w, a, dot, i);
+        *s = *s + fmaf(a->f[i + 1], inner(w, a, dot, i + 1), first);
     }
 }
 
@@ -62,7 +74,8 @@ float matvec_finish(const float *state) {
  * rounds the product) and 5 in the tree: with n of all of these (Higham, Accuracy and Stability of Numerical
  * Algorithms, 2nd ed., Lemma 3.1) |result - exact| <= gamma(n) * sum|terms| Roundings of its own: offset 1, (float) of
  * a difference past 2^24 (da * d is exact, 11 + 11 bits); affine 3, (float) of such a sum, its product with dm, and the
- * inner sum; halves 3, da * ds, its product, and the inner sum.
+ * inner sum; halves 3, da * ds, its product, and the inner sum; pair 5, those
+ * of affine, the product with da, and the sum of both.
  *
  * Nothing underflows: da, d and dmin are multiples of 2^-24, so every product and every sum is a multiple of 2^-48,
  * also after it is rounded to 24 bits. Nothing overflows (pad40_gemm.c).
@@ -71,9 +84,9 @@ float matvec_finish(const float *state) {
  * for an infinite or NaN da in the affine fold, which there meets a difference and here both its parts: no claim.
  *
  * float64 adds (terms + 2) * 2^-53 for its sums and products; the factor 1 + 2^-20 covers the rest. */
-void matvec_truth(const struct gemm *g, size_t roundings, const struct contract_operands *op, double *value,
-                  double *bound) {
-    const size_t chunks = op->id / 32, additions = (chunks + MATVEC_LANES - 1) / MATVEC_LANES + 5;
+void matvec_truth(const struct gemm *g, size_t roundings, size_t unit, const struct contract_operands *op,
+                  double *value, double *bound) {
+    const size_t chunks = op->id / 32, a_turn = MATVEC_LANES * unit, additions = (chunks + a_turn - 1) / a_turn + 5;
     const double nu = (2 * (double)chunks + 2) * 0x1p-53;
     gemm_bound(g, op, (truth_gamma(roundings + additions) + nu / (1 - nu)) * (1 + 0x1p-20), value, bound);
 }

@@ -14,7 +14,7 @@
 #include "contract.h"
 #include "pad40_matvec.h"
 
-PAD40_MATVEC(format_q4_0, matvec_offset, 8, 1)
+PAD40_MATVEC(format_q4_0, matvec_offset, 8, 1, 1)
 
 const struct contract contract_q4_0_pad40_matvec = {
     .name = "q4_0_pad40_matvec",

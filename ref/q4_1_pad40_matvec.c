@@ -13,7 +13,7 @@
 #include "contract.h"
 #include "pad40_matvec.h"
 
-PAD40_MATVEC(format_q4_1, matvec_affine, 0, 1)
+PAD40_MATVEC(format_q4_1, matvec_affine, 0, 1, 1)
 
 const struct contract contract_q4_1_pad40_matvec = {
     .name = "q4_1_pad40_matvec",

@@ -14,7 +14,7 @@
 #include "contract.h"
 #include "pad40_matvec.h"
 
-PAD40_MATVEC(format_q5_k, matvec_affine, 0, 1)
+PAD40_MATVEC(format_q5_k, matvec_affine, 0, 1, 1)
 
 const struct contract contract_q5_k_pad40_matvec = {
     .name = "q5_k_pad40_matvec",

@@ -14,7 +14,7 @@
 #include "contract.h"
 #include "pad40_matvec.h"
 
-PAD40_MATVEC(format_q6_k, matvec_halves, 0, 2)
+PAD40_MATVEC(format_q6_k, matvec_halves, 0, 2, 1)
 
 const struct contract contract_q6_k_pad40_matvec = {
     .name = "q6_k_pad40_matvec",

@@ -13,7 +13,7 @@
 #include "contract.h"
 #include "pad40_matvec.h"
 
-PAD40_MATVEC(format_q8_0, matvec_offset, 0, 1)
+PAD40_MATVEC(format_q8_0, matvec_offset, 0, 1, 1)
 
 const struct contract contract_q8_0_pad40_matvec = {
     .name = "q8_0_pad40_matvec",

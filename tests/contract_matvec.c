@@ -16,10 +16,16 @@ static const struct row {
     const char *name;
     struct matvec_rules rules;
 } rows[] = {
-    {"q4_0_pad40_matvec", {.offset = 8}},    {"q4_1_pad40_matvec", {.minima = true}},
-    {"q5_0_pad40_matvec", {.offset = 16}},   {"q5_1_pad40_matvec", {.minima = true}},
-    {"q8_0_pad40_matvec", {.offset = 0}},    {"q4_k_pad40_matvec", {.minima = true}},
-    {"q5_k_pad40_matvec", {.minima = true}}, {"q6_k_pad40_matvec", {.offset = 0}},
+    {"q4_0_pad40_matvec", {.offset = 8}},
+    {"q4_1_pad40_matvec", {.minima = true}},
+    {"q5_0_pad40_matvec", {.offset = 16}},
+    {"q5_1_pad40_matvec", {.minima = true}},
+    {"q8_0_pad40_matvec", {.offset = 0}},
+    {"q4_k_pad40_matvec", {.minima = true}},
+    {"q5_k_pad40_matvec", {.minima = true}},
+    {"q6_k_pad40_matvec", {.offset = 0}},
+    {"q4_k_pad40_matvec_pair", {.minima = true, .pairs = true}},
+    {"q5_k_pad40_matvec_pair", {.minima = true, .pairs = true}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -161,6 +167,21 @@ Test(contract_matvec, another_order_is_seen) {
         free(result);
         release(&o);
     }
+}
+
+/* One chunk at a time and two at a time are different orders of one sum. */
+Test(contract_matvec, a_pair_is_not_two_chunks) {
+    for (size_t r = 0; r < ROWS; r++)
+        if (rows[r].rules.pairs) {
+            struct operands o = make(&rows[r], ORDINARY, 8, 33, 2560);
+            float *result = evaluated(&o);
+            struct matvec_rules rules = rows[r].rules;
+            rules.pairs = false;
+            const size_t wrong = cells_that_differ(&o, &rules, result);
+            cr_assert(wrong > 100, "%s: only %zu of 264 cells differ", rows[r].name, wrong);
+            free(result);
+            release(&o);
+        }
 }
 
 /* Eight tokens together are the same as each alone. */

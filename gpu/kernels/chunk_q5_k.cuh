@@ -21,4 +21,22 @@ struct Q5_K {
             c.n[i] = (l[i] >> 4 * (s & 1) & 0x0f0f0f0f) | (h[i] >> s & 0x01010101) << 4;
         }
     }
+
+    // Chunks 2p and 2p + 1, which are the low and the high halves of the same bytes.
+    static __device__ __forceinline__ void load_pair(Chunk (&c)[2], const uint8_t *block, int p) {
+        const uint4 *high = (const uint4 *)(block + 16), *low = (const uint4 *)(block + 48 + 32 * p);
+        const uint4 h0 = high[0], h1 = high[1], l0 = low[0], l1 = low[1];
+        const uint32_t h[8] = {h0.x, h0.y, h0.z, h0.w, h1.x, h1.y, h1.z, h1.w};
+        const uint32_t l[8] = {l0.x, l0.y, l0.z, l0.w, l1.x, l1.y, l1.z, l1.w};
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            const float2 pair = q4_k_scale_pair(block, 2 * p + j);
+            c[j].ds = pair.x;
+            c[j].dm = pair.y;
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                c[j].n[i] = (l[i] >> 4 * j & 0x0f0f0f0f) | (h[i] >> (2 * p + j) & 0x01010101) << 4;
+            }
+        }
+    }
 };

@@ -158,6 +158,7 @@ s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, con
 struct matvec_rules {
     int offset;         /* of the codes as they lie in the block above those that the reader gives */
     bool minima;        /* the format has them */
+    bool pairs;         /* two chunks at a time */
     bool lanes_in_runs; /* a lane takes neighbouring chunks in place of every 32nd */
     bool tree_upwards;  /* xor 1, 2, 4, 8, 16 */
 };

@@ -123,6 +123,21 @@ s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, con
 
 /* ---- the matrix-vector contracts ---- */
 
+/* d * sc * dot - dmin * m * sum of one chunk, f32 by f32. */
+static struct number inner_of(const struct operands *o) {
+    struct number ds = rounded(times(o->d, whole(o->scale))), dm = negated(rounded(times(o->dmin, whole(o->min))));
+    return rounded(plus(times(ds, whole(o->dot)), rounded(times(dm, rounded(whole(o->sum))))));
+}
+
+/* Chunks c and c + 1 in one statement. */
+static struct number matvec_pair(const struct integer_format *f, struct number s, const uint8_t *weight_row,
+                                 const uint8_t *activation_row, size_t c) {
+    struct operands o = operands_of(f, weight_row, activation_row, c);
+    struct operands p = operands_of(f, weight_row, activation_row, c + 1);
+    struct number first = rounded(times(o.da, inner_of(&o)));
+    return rounded(plus(s, rounded(plus(times(p.da, inner_of(&p)), first))));
+}
+
 /* What chunk c of 32 values adds to the partial sum s of its lane. */
 static struct number matvec_chunk(const struct integer_format *f, const struct matvec_rules *r, struct number s,
                                   const uint8_t *weight_row, const uint8_t *activation_row, size_t c) {
@@ -136,11 +151,8 @@ static struct number matvec_chunk(const struct integer_format *f, const struct m
         struct number both = rounded(plus(times(rounded(times(o.da, second)), whole(p.dot)), first));
         return rounded(plus(s, both));
     }
-    if (r->minima) {
-        struct number dm = negated(rounded(times(o.dmin, whole(o.min))));
-        struct number min = rounded(times(dm, rounded(whole(o.sum))));
-        return rounded(plus(times(o.da, rounded(plus(times(ds, whole(o.dot)), min))), s));
-    }
+    if (r->minima)
+        return rounded(plus(times(o.da, inner_of(&o)), s));
     int64_t quants = 0;
     for (size_t k = 32 * c; k < 32 * c + 32; k++)
         quants += independent_signed_bits(activation_row + k / 32 * 40 + 4, 8 * (unsigned)(k % 32), 8);
@@ -154,9 +166,11 @@ uint32_t independent_matvec_cell(const struct integer_format *f, const struct ma
     struct number s[32];
     for (size_t lane = 0; lane < 32; lane++)
         s[lane] = whole(0);
-    for (size_t c = 0; c < id / 32; c++) {
-        struct number *mine = &s[r->lanes_in_runs ? c / ((id / 32 + 31) / 32) : c % 32];
-        *mine = matvec_chunk(f, r, *mine, weight_row, activation_row, c);
+    const size_t unit = r->pairs ? 2 : 1, units = id / 32 / unit;
+    for (size_t u = 0; u < units; u++) {
+        struct number *mine = &s[r->lanes_in_runs ? u / ((units + 31) / 32) : u % 32];
+        *mine = r->pairs ? matvec_pair(f, *mine, weight_row, activation_row, 2 * u)
+                         : matvec_chunk(f, r, *mine, weight_row, activation_row, u);
     }
     for (unsigned step = 0; step < 5; step++) { /* all lanes at once */
         const unsigned mask = r->tree_upwards ? 1u << step : 16u >> step;
