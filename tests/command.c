@@ -185,7 +185,7 @@ Test(command_files, a_source_without_the_project_names_the_variable) {
 #ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than any limit */
 Test(command, threads_that_cannot_be_had) {
     run_before = "ulimit -s 8192; ulimit -v 50000;";
-    struct result r = run_command("gate '*/mmq_wide_ldb_*/nt1.od1.id256/*' -j 7");
+    struct result r = run_command("gate '*/mmq_wide_ldb_kd*/nt1.od1.id256/*' -j 7");
     cr_expect(strstr(r.text, " of 7 threads can be made here; going on with ") != NULL, "not said in:\n%s", r.text);
     expect_result(r, 0, " passed, 0 failed, 0 skipped\n");
     expect_result(run_command("run tests/foreign/iota.yaml -j 7"), 0, " of 7 threads can be made here; going on with ");
@@ -194,7 +194,7 @@ Test(command, threads_that_cannot_be_had) {
     cr_expect(strstr(r.text, "threads") == NULL, "said without need in:\n%s", r.text);
     expect_result(r, 0, "1 passed");
     run_before = "OMP_STACKSIZE=200000G"; /* libgomp alone takes it, and more than the address space has */
-    expect_result(run_command("gate '*/mmq_wide_ldb_*/nt1.od1.id256/*' -j 7"), 2, "Thread creation failed");
+    expect_result(run_command("gate '*/nt1.od1.id256/*' -j 7"), 2, "Thread creation failed");
 }
 #endif
 
@@ -418,12 +418,12 @@ Test(command, each_plant_is_red_and_named) {
         }
         line += 7 + strspn(line + 7, " ");
         line[strcspn(line, " ")] = 0;
-        struct result r = run_command("gate --plant %s nt70.od70.id512", line);
-        if (strstr(r.text, "is selected") != NULL) { /* a kernel of other shapes: `plants` runs it */
-            free(r.text);
-            continue;
+        if (strncmp(line, "matvec_", 7) == 0 || strncmp(line, "dequantize_", 11) == 0 ||
+            strncmp(line, "gemm_", 5) == 0) {
+            continue; /* kernels of other shapes: `plants` runs these */
         }
         ++tried;
+        struct result r = run_command("gate --plant %s nt70.od70.id512", line);
         static const char *const parts[] = {"4900",   "; named by oracle ",           "want 0x",
                                             "got 0x", "gpu/kernels/mmq_wide_ldb.cu:", "token "};
         const bool stored = strstr(r.text, "\nUNWRITTEN ") == NULL; /* else by no line */
