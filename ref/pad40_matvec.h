@@ -3,7 +3,11 @@
  * Chunk c of a row, 32 values under one activation block, belongs to lane c / unit % 32, where a unit of one chunk or
  * two goes to a lane. A lane takes its units ascending and starts at +0. At the end, for mask = 16, 8, 4, 2, 1, s[l] =
  * rn(s[l] + s[l xor mask]) in all lanes at once, and the cell is s[0]. da, ds, dm and sum of a chunk are those of
- * pad40_gemm.h. */
+ * pad40_gemm.h.
+ *
+ * Source: the folds are those of the minfer campaign's matrix-vector kernels, whose activations are pad40 (step
+ * documents 09 and 103): affine is the first version of q4_K, pair the second, halves is q6_K, offset q4_0. Which lane
+ * takes which chunk, and the tree, they leave open; here they are as gpu/kernels/matvec.cu has them. */
 #ifndef REF_PAD40_MATVEC_H
 #define REF_PAD40_MATVEC_H
 

@@ -42,7 +42,7 @@ __device__ __forceinline__ void split_nibbles(uint32_t (&n)[8], int i, uint32_t 
 // Bits 0 .. 3 of h as bit 4 of bytes 0 .. 3: the fifth bit of four codes.
 __device__ __forceinline__ uint32_t fifth_bits(uint32_t h) { return ((h & 15) * 0x00204081 & 0x01010101) << 4; }
 
-// Nibbles 0 .. 15 in the bytes of a word as the codes of a table: entries 0 .. 7 and 8 .. 15, the first in the lowest byte.
+// Nibbles 0 .. 15 in the bytes of a word as codes of a table: entries 0 .. 7 and 8 .. 15, the first in the low byte.
 __device__ __forceinline__ uint32_t table_codes(uint32_t nibbles, uint64_t low, uint64_t high) {
     uint32_t codes = 0;
 #pragma unroll

@@ -1,5 +1,5 @@
-// q2_K: 84 B a super-block of 256 values = 16 bytes @0 (low half scale, high half minimum of a sub-block of 16), 64 bytes
-// of bit pairs @16, f16 d @80, f16 dmin @82. With h = s / 4 and r = s % 4 chunk s is bit pair r of bytes 32h ..
+// q2_K: 84 B a super-block of 256 values = 16 bytes @0 (low half scale, high half minimum of a sub-block of 16), 64
+// bytes of bit pairs @16, f16 d @80, f16 dmin @82. With h = s / 4 and r = s % 4 chunk s is bit pair r of bytes 32h ..
 #pragma once
 #include "chunk.cuh"
 

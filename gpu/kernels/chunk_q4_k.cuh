@@ -1,5 +1,5 @@
-// q4_K: chunk s of a super-block is its sub-block s (q4_k.cuh); x = ds * n + dm with ds = d * sc, dm = -(dmin * m), both
-// exact.
+// q4_K: chunk s of a super-block is its sub-block s (q4_k.cuh); x = ds * n + dm with ds = d * sc, dm = -(dmin * m),
+// both exact.
 #pragma once
 #include "chunk.cuh"
 #include "q4_k.cuh"

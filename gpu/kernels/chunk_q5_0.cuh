@@ -1,4 +1,4 @@
-// q5_0: 22 B for 32 values = f16 d @0, 4 bytes of fifth bits @2 (bit k of value k), 16 nibble bytes @6; x = d * (n - 16).
+// q5_0: 22 B for 32 values = f16 d @0, 4 bytes of fifth bits @2 (bit k of value k), 16 nibble bytes @6; x = d (n - 16).
 #pragma once
 #include "chunk.cuh"
 

@@ -1,8 +1,8 @@
 // f16 x f16 -> f32, tile 64 tokens x 64 rows: the control path beside the quantised kernels, fed by dequantize.cu.
 //
 // 128 threads = 4 warps, two by two; a warp owns 32 tokens x 32 rows = 2 token groups x 4 row groups of mma.m16n8k16
-// (A = activations, M = tokens; B = weights, N = rows). A stage is 32 values deep, two stages take turns: the next one is
-// copied while this one is multiplied. Planes of the dynamic arena, in order and without gaps:
+// (A = activations, M = tokens; B = weights, N = rows). A stage is 32 values deep, two take turns: the next is copied
+// while this one is multiplied. Planes of the dynamic arena, in order and without gaps:
 //
 //   xs  [2][64 tokens][80 B]   32 binary16 values + 16 B pad: 8 rows start in 8 distinct bank groups
 //   ws  [2][64 rows][80 B]     likewise
