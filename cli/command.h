@@ -38,6 +38,10 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 /* The same for getopt_long's '?' and ':' results: names the option as typed. */
 int option_error(const char *command, int argc, char **argv, int result);
 
+/* Takes getopt_long's optarg for an option that names a file and cannot be repeated. -1, or the exit code after a
+ * message: it is given twice, or empty. */
+int take_once(const char *command, const char *option, const char **value);
+
 /* Flushes stdout, before something is said on stderr: the two may go to one place. */
 void flush_output(void);
 /* Closes stdout after a command. Returns the command's exit code, or EXIT_INPUT after a message when some output did

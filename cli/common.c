@@ -50,6 +50,14 @@ int option_error(const char *command, int argc, char **argv, int result) {
     return usage_error(command, "unknown or ambiguous option '%s' (see warpproof %s --help)", typed, command);
 }
 
+int take_once(const char *command, const char *option, const char **value) {
+    if (*value != NULL) {
+        return usage_error(command, "%s is given twice", option);
+    }
+    *value = optarg;
+    return optarg[0] != 0 ? -1 : usage_error(command, "%s: want the name of a file", option);
+}
+
 static void on_bus_error(int number) {
     (void)number;
     static volatile sig_atomic_t told; /* another thread may meet it too */

@@ -4,6 +4,7 @@
 #include "../ref/checked.h"
 #include "../reports/file.h"
 #include "../reports/statement.h"
+#include "call_files.h"
 #include "command.h"
 #include "judging.h"
 #include <getopt.h>
@@ -138,26 +139,36 @@ static int advise(const struct options *o) {
     return code;
 }
 
-static bool svg_spares(const struct options *o, struct error *e) {
-    return o->svg == NULL || !file_same(o->svg, o->layout) || fail(e, "--svg %s is the input %s", o->svg, o->layout);
+static bool prove_fragments_of(const struct layout *l, struct statement_list *list, struct error *e) {
+    struct statement s = {0};
+    const bool good = layout_prove(l, &s, e);
+    statement_add(list, s);
+    return good;
 }
 
 static int prove_layout(const struct options *o) {
     struct error e;
     struct bank_layout b;
     size_t size = 0;
+    struct statement_list fragments = {NULL, 0};
     struct layout *l = layout_read(o->layout, &e);
     int code = EXIT_INPUT;
-    if (l == NULL || !json_spares(o->json, o->layout, &e) || !svg_spares(o, &e) || !bank_layout_count(l, &b, &e)) {
+    if (l == NULL || !bank_layout_count(l, &b, &e) || !prove_fragments_of(l, &fragments, &e)) {
         code = failed(&e);
     } else {
+        const struct statement *proof = &fragments.items[0];
         banks_layout_text(stdout, l, &b);
+        if (!proof->proved) {
+            printf("note: prove fragments refutes this layout: ");
+            statement_counterexample(stdout, proof);
+        }
         char *picture = o->svg != NULL ? banks_layout_svg(l, &b, &size) : NULL;
         const bool written =
-            (o->json == NULL || banks_layout_json(o->json, l, &b, &e)) && put_svg(o->svg, picture, size, &e);
+            (o->json == NULL || banks_layout_json(o->json, l, &b, proof, &e)) && put_svg(o->svg, picture, size, &e);
         code = written ? judge_claim(o, b.count) : failed(&e);
         free(picture);
     }
+    statement_list_free(&fragments);
     layout_free(l);
     return code;
 }
@@ -173,8 +184,6 @@ static int prove_table(const struct options *o) {
         flush_output();
         usage_error(name, "%s: no row in the table", o->table);
         code = EXIT_NOTHING_RAN;
-    } else if (!json_spares(o->json, o->table, &e)) {
-        code = failed(&e);
     } else {
         const struct banks_totals n = banks_table_text(stdout, &t);
         code = n.failed > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
@@ -190,11 +199,12 @@ static int prove_statements(const struct options *o) {
     struct error e;
     struct statement_list l = {NULL, 0};
     char *root = project_root(&e);
+    const char *unmatched;
     int code;
     if (root == NULL || !bank_prove_all(root, o->patterns, o->pattern_count, (o->given & GIVEN_LIST) != 0, &l, &e)) {
         code = failed(&e);
-    } else if (l.count == 0) {
-        usage_error(name, "no statement matches '%s' (see warpproof prove banks --list)", o->patterns[0]);
+    } else if ((unmatched = statement_unmatched(&l, 0, o->patterns, o->pattern_count)) != NULL) {
+        usage_error(name, "no statement matches '%s' (see warpproof prove banks --list)", unmatched);
         code = EXIT_NOTHING_RAN;
     } else if (o->given & GIVEN_LIST) {
         statement_names(stdout, &l);
@@ -278,6 +288,9 @@ static int take_xor(struct bank_tile *t) {
 }
 
 static int take(int c, struct options *o) {
+    if (o->given & (unsigned)c && c != GIVEN_ADVISE && c != GIVEN_LIST) {
+        return usage_error(name, "--%s is given twice", option_name((unsigned)c));
+    }
     o->given |= (unsigned)c;
     switch (c) {
     case GIVEN_ROWS:
@@ -355,14 +368,15 @@ static int check_options(const struct mode *m, struct options *o) {
                            "%u rows of %u bytes are no matrices of 8 rows x 16 bytes: say how they are read, --op OP",
                            o->tile.rows, o->tile.row_bytes);
     }
-    if (o->json != NULL && o->svg != NULL && strcmp(o->json, o->svg) == 0) {
-        return usage_error(name, "--json and --svg name one file, %s", o->svg);
-    }
+    struct call_files f = {NULL, 0};
     struct error e;
-    if ((o->json != NULL && !file_can_put(o->json, &e)) || (o->svg != NULL && !file_can_put(o->svg, &e))) {
-        return usage_error(name, "%s", e.text);
-    }
-    return -1;
+    call_files_add(&f, CALL_INPUT, "--layout", o->layout);
+    call_files_add(&f, CALL_INPUT, "--table", o->table);
+    call_files_add(&f, CALL_OUTPUT, "--json", o->json);
+    call_files_add(&f, CALL_OUTPUT, "--svg", o->svg);
+    const bool good = call_files_check(&f, &e);
+    call_files_free(&f);
+    return good ? -1 : usage_error(name, "%s", e.text);
 }
 
 int prove_banks_main(int argc, char **argv) {

@@ -24,7 +24,7 @@ static const char usage[] =
     "that is wrong, and the mistake. PATTERN is part of a statement's name, or a glob that matches all of it.\n"
     "\n"
     "  --layout FILE      a layout of your own (docs/prove.md); may be repeated; then only patterns select others\n"
-    "  --list             names and texts of the statements; nothing is proved\n"
+    "  --list             names and texts of the statements and kernels; nothing is proved\n"
     "  --svg FILE|FOLDER  a picture of each layout and each selected operand: a FILE.svg takes one\n"
     "  --runner NAME      also runs a small kernel of each operand, on the PTX machine or on the first GPU here, and\n"
     "                     holds its output to the map\n"
@@ -34,6 +34,8 @@ static const char usage[] =
     "  --help             this text\n"
     "\n"
     "exit: 0 all proved, 1 one is refuted, 2 input or usage error, 3 nothing was proved\n";
+
+enum { LAYOUT = 256, LIST, SVG, JSON, RUNNER, RECORD, GOLDEN };
 
 struct options {
     const char **layouts;
@@ -45,20 +47,96 @@ struct options {
     size_t pattern_count;
 };
 
-static bool prove_layouts(const struct options *o, struct statement_list *list, struct error *e) {
+/* What a call works on. */
+struct work {
+    struct layout **layouts; /* (layout_count) */
+    struct pictures pictures;
+    struct statement_list list;
+    size_t skipped; /* kernels */
+};
+
+static bool read_layouts(const struct options *o, struct work *w, struct error *e) {
+    w->layouts = must_calloc(o->layout_count + 1, sizeof *w->layouts);
     for (size_t i = 0; i < o->layout_count; ++i) {
-        struct layout *l = layout_read(o->layouts[i], e);
-        struct statement s = {0};
-        const bool good = l != NULL && layout_prove(l, &s, e);
-        layout_free(l);
-        if (l != NULL) {
-            statement_add(list, s);
+        w->layouts[i] = layout_read(o->layouts[i], e);
+        if (w->layouts[i] == NULL) {
+            return false;
         }
+    }
+    return true;
+}
+
+/* No output replaces an input or another output; of pictures in a folder that is known once layouts are read. */
+static bool plan_files(const struct options *o, struct work *w, struct error *e) {
+    struct call_files f = {NULL, 0};
+    for (size_t i = 0; i < o->layout_count; ++i) {
+        call_files_add(&f, CALL_INPUT, "--layout", o->layouts[i]);
+    }
+    call_files_add(&f, CALL_INPUT, "--golden", o->golden);
+    call_files_add(&f, CALL_OUTPUT, "--json", o->json);
+    call_files_add(&f, CALL_OUTPUT, "--record", o->record);
+    const struct pictures_wanted wanted = {o->svg,          o->layouts,  w->layouts,
+                                           o->layout_count, o->patterns, o->pattern_count};
+    const bool good = (w->layouts == NULL || pictures_plan(&wanted, &w->pictures, &f, e)) && call_files_check(&f, e);
+    call_files_free(&f);
+    return good;
+}
+
+static bool prove_layouts(const struct options *o, struct work *w, struct error *e) {
+    for (size_t i = 0; i < o->layout_count; ++i) {
+        struct statement s = {0};
+        const bool good = layout_prove(w->layouts[i], &s, e);
+        s.file = must_strdup(o->layouts[i]);
+        s.note = good && s.proved ? layout_note(w->layouts[i]) : NULL;
+        statement_add(&w->list, s);
         if (!good) {
             return false;
         }
     }
     return true;
+}
+
+/* Names of the kernels, for --list. */
+static void list_kernels(const struct options *o, struct statement_list *list) {
+    for (size_t i = 0, n = fragment_kernel_count(); i < n; ++i) {
+        struct fragment_kernel k;
+        fragment_kernel_make(i, &k);
+        if (statement_selected(k.name, o->patterns, o->pattern_count)) {
+            statement_add(list, (struct statement){.name = must_strdup(k.name),
+                                                   .text = must_format("%s are where the map says, run by --runner or "
+                                                                       "kept as --golden",
+                                                                       k.what)});
+        }
+        fragment_kernel_free(&k);
+    }
+}
+
+static bool selects_kernel(const char *pattern) {
+    bool selects = false;
+    for (size_t i = 0, n = fragment_kernel_count(); i < n && !selects; ++i) {
+        struct fragment_kernel k;
+        fragment_kernel_make(i, &k);
+        selects = statement_selected(k.name, &pattern, 1);
+        fragment_kernel_free(&k);
+    }
+    return selects;
+}
+
+/* -1, or the exit code after a message: a pattern selects nothing. */
+static int check_patterns(const struct options *o, const struct work *w) {
+    for (size_t i = 0; i < o->pattern_count; ++i) {
+        const bool unmatched = statement_unmatched(&w->list, o->layout_count, &o->patterns[i], 1) != NULL,
+                   kernel = unmatched && selects_kernel(o->patterns[i]);
+        if (unmatched && !kernel) {
+            usage_error(name, "no statement matches '%s' (see warpproof prove fragments --list)", o->patterns[i]);
+            return EXIT_NOTHING_RAN;
+        }
+        if (kernel && o->runner == NULL && o->golden == NULL) {
+            usage_error(name, "'%s' selects kernels alone: they need --runner or --golden", o->patterns[i]);
+            return EXIT_NOTHING_RAN;
+        }
+    }
+    return -1;
 }
 
 /* ---- kernels ---- */
@@ -155,15 +233,11 @@ static bool compare(const struct options *o, struct statement_list *list, size_t
     return true;
 }
 
-static int report(const struct options *o, struct statement_list *list, size_t skipped) {
+static int report(const struct options *o, const struct work *w) {
+    const struct statement_list *list = &w->list;
     struct error e;
-    if (list->count == 0 && skipped > 0) {
-        statement_totals(stdout, list, skipped);
-        return EXIT_NOTHING_RAN;
-    }
-    if (list->count == 0) {
-        flush_output();
-        usage_error(name, "no statement matches '%s' (see warpproof prove fragments --list)", o->patterns[0]);
+    if (list->count == 0 && w->skipped > 0) {
+        statement_totals(stdout, list, w->skipped);
         return EXIT_NOTHING_RAN;
     }
     if (o->list) {
@@ -171,51 +245,101 @@ static int report(const struct options *o, struct statement_list *list, size_t s
         return EXIT_PASSED;
     }
     statement_table(stdout, list);
-    if ((o->svg != NULL &&
-         !prove_pictures(&(struct pictures){o->svg, o->layouts, o->layout_count, o->patterns, o->pattern_count}, &e)) ||
-        (o->json != NULL && !statement_json(o->json, "fragments", list, &e))) {
+    if (!pictures_write(&w->pictures, &e) || (o->json != NULL && !statement_json(o->json, "fragments", list, &e))) {
         flush_output();
         return usage_error(name, "%s", e.text);
     }
-    statement_totals(stdout, list, skipped);
+    statement_totals(stdout, list, w->skipped);
     return statements_refuted(list) > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED;
 }
 
-/* An output can be written, and replaces no input. */
-static bool is_output(const struct options *o, const char *option, const char *file, struct error *e) {
-    bool good = file == NULL || file_can_put(file, e);
-    for (size_t i = 0; i < o->layout_count && file != NULL && good; ++i) {
-        good = !file_same(file, o->layouts[i]) || fail(e, "%s %s is the input %s", option, file, o->layouts[i]);
+static void work_free(const struct options *o, struct work *w) {
+    for (size_t i = 0; i < o->layout_count && w->layouts != NULL; ++i) {
+        layout_free(w->layouts[i]);
     }
-    if (file != NULL && good && o->golden != NULL && file_same(file, o->golden)) {
-        good = fail(e, "%s %s is the input %s", option, file, o->golden);
-    }
-    return good;
+    free(w->layouts);
+    pictures_free(&w->pictures);
+    statement_list_free(&w->list);
 }
 
 static int prove(const struct options *o) {
-    struct statement_list list = {NULL, 0};
+    struct work w = {.layouts = NULL};
     struct error e;
-    size_t skipped = 0;
-    int code;
-    bool good =
-        is_output(o, "--json", o->json, &e) && is_output(o, "--record", o->record, &e) && prove_layouts(o, &list, &e);
+    int code = -1;
+    bool good = plan_files(o, &w, &e) && read_layouts(o, &w, &e) && plan_files(o, &w, &e) && prove_layouts(o, &w, &e);
     if (good && (o->layout_count == 0 || o->pattern_count > 0)) {
-        fragment_prove(o->patterns, o->pattern_count, o->list, &list);
+        fragment_prove(o->patterns, o->pattern_count, o->list, &w.list);
+        if (o->list) {
+            list_kernels(o, &w.list);
+        }
+        code = check_patterns(o, &w);
     }
-    good = good && (o->runner == NULL || o->list || execute(o, &list, &skipped, &e));
-    good = good && (o->golden == NULL || o->list || compare(o, &list, &skipped, &e));
-    if (good) {
-        code = report(o, &list, skipped);
-    } else {
-        code = usage_error(name, "%s", e.text);
+    if (code < 0) {
+        good = good && (o->runner == NULL || execute(o, &w.list, &w.skipped, &e)) &&
+               (o->golden == NULL || compare(o, &w.list, &w.skipped, &e));
+        code = good ? report(o, &w) : usage_error(name, "%s", e.text);
     }
-    statement_list_free(&list);
+    work_free(o, &w);
     return code;
 }
 
+/* -1, or the exit code after a message. */
+static int take(int c, int argc, char **argv, struct options *o) {
+    switch (c) {
+    case LAYOUT:
+        o->layouts[o->layout_count++] = optarg;
+        return -1;
+    case LIST:
+        o->list = true;
+        return -1;
+    case SVG:
+        return take_once(name, "--svg", &o->svg);
+    case JSON:
+        return take_once(name, "--json", &o->json) >= 0 ? EXIT_INPUT : json_option(name, optarg);
+    case RUNNER:
+        if (o->runner != NULL) {
+            return usage_error(name, "--runner is given twice");
+        }
+        o->runner = strcmp(optarg, runner_machine.name) == 0  ? &runner_machine
+                    : strcmp(optarg, runner_device.name) == 0 ? &runner_device
+                                                              : NULL;
+        return o->runner != NULL ? -1 : usage_error(name, "--runner %s: want machine or device", optarg);
+    case RECORD:
+        return take_once(name, "--record", &o->record);
+    case GOLDEN:
+        return take_once(name, "--golden", &o->golden);
+    case 'h':
+        fputs(usage, stdout);
+        return EXIT_PASSED;
+    default:
+        return option_error(name, argc, argv, c);
+    }
+}
+
+/* What goes with what. */
+static int check_options(const struct options *o) {
+    if (o->record != NULL && o->runner == NULL) {
+        return usage_error(name, "--record needs --runner machine or --runner device");
+    }
+    if (o->list && (o->svg != NULL || o->json != NULL || o->runner != NULL || o->golden != NULL)) {
+        return usage_error(name, "%s does not go with --list",
+                           o->svg != NULL      ? "--svg"
+                           : o->json != NULL   ? "--json"
+                           : o->runner != NULL ? "--runner"
+                                               : "--golden");
+    }
+    if (o->layout_count > 0 && o->pattern_count == 0 && (o->runner != NULL || o->golden != NULL)) {
+        return usage_error(name, "--runner and --golden are of statements: beside --layout, name some by a PATTERN");
+    }
+    for (size_t i = 0; i < o->pattern_count; ++i) {
+        if (o->patterns[i][0] == 0) {
+            return usage_error(name, "a PATTERN is empty (without any, all statements are proved)");
+        }
+    }
+    return -1;
+}
+
 int prove_fragments_main(int argc, char **argv) {
-    enum { LAYOUT = 256, LIST, SVG, JSON, RUNNER, RECORD, GOLDEN };
     static const struct option longs[] = {{"layout", required_argument, NULL, LAYOUT},
                                           {"list", no_argument, NULL, LIST},
                                           {"svg", required_argument, NULL, SVG},
@@ -229,53 +353,11 @@ int prove_fragments_main(int argc, char **argv) {
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
-        switch (c) {
-        case LAYOUT:
-            o.layouts[o.layout_count++] = optarg;
-            break;
-        case LIST:
-            o.list = true;
-            break;
-        case SVG:
-            o.svg = optarg;
-            break;
-        case JSON:
-            o.json = optarg;
-            code = json_option(name, optarg) >= 0 ? EXIT_INPUT : -1;
-            break;
-        case RUNNER:
-            o.runner = strcmp(optarg, runner_machine.name) == 0  ? &runner_machine
-                       : strcmp(optarg, runner_device.name) == 0 ? &runner_device
-                                                                 : NULL;
-            code = o.runner != NULL ? -1 : usage_error(name, "--runner %s: want machine or device", optarg);
-            break;
-        case RECORD:
-            o.record = optarg;
-            break;
-        case GOLDEN:
-            o.golden = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            code = EXIT_PASSED;
-            break;
-        default:
-            code = option_error(name, argc, argv, c);
-        }
-    }
-    if (code < 0 && o.record != NULL && o.runner == NULL) {
-        code = usage_error(name, "--record needs --runner machine or --runner device");
+        code = take(c, argc, argv, &o);
     }
     o.patterns = (const char *const *)argv + optind;
     o.pattern_count = (size_t)(argc - optind);
-    if (code < 0 && o.layout_count > 0 && o.pattern_count == 0 && (o.runner != NULL || o.golden != NULL)) {
-        code = usage_error(name, "--runner and --golden are of statements: beside --layout, name some by a PATTERN");
-    }
-    for (size_t i = 0; i < o.pattern_count && code < 0; ++i) {
-        if (o.patterns[i][0] == 0) {
-            code = usage_error(name, "a PATTERN is empty (without any, all statements are proved)");
-        }
-    }
+    code = code < 0 ? check_options(&o) : code;
     code = code < 0 ? prove(&o) : code;
     free(o.layouts);
     return code;

@@ -1,5 +1,7 @@
 #include "bank_layout.h"
+#include "../ref/checked.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LANES = 32, BANKS = 32 };
@@ -40,8 +42,11 @@ static bool address_of(const struct layout *l, const struct bank_op *op, const s
     if (!expr_eval(l->address, &(struct shape){values, sizeof values / sizeof *values - !matrix}, &value, e) ||
         !layout_in_reach(l->address, value, e))
         return false;
+    if (value < 0 || value + op->bytes > l->plane_bytes)
+        return expr_fail(l->address, e, "lane %u gets bytes %lld..%lld of a plane of %u bytes: out of the plane", lane,
+                         (long long)value, (long long)value + op->bytes - 1, l->plane_bytes);
     value += l->plane_offset;
-    if (value < 0 || value % op->bytes != 0)
+    if (value % op->bytes != 0)
         return expr_fail(l->address, e, "lane %u gets the shared address %lld: %s wants a multiple of %u", lane,
                          (long long)value, op->name, op->bytes);
     *at = (uint32_t)value;
@@ -65,6 +70,21 @@ static bool count_access(const struct layout *l, const struct spot *s, unsigned 
     out->count.wavefronts += c.wavefronts;
     out->count.conflicts += c.conflicts;
     return true;
+}
+
+/* The rows to which the addresses of the worst access lead. */
+static bool find_rows(const struct layout *l, struct bank_layout *out, struct error *e) {
+    uint32_t *row_at = must_calloc(l->plane_bytes, sizeof *row_at); /* row + 1 */
+    bool good = true;
+    int64_t at;
+    for (unsigned row = 0; row < l->rows && good; ++row)
+        for (unsigned byte = 0; byte < l->row_bytes && (good = layout_place(l, row, byte, &at, e)); ++byte)
+            if (at >= 0 && at < l->plane_bytes)
+                row_at[at] = row + 1;
+    for (unsigned lane = 0; lane < LANES; ++lane)
+        out->row[lane] = bank_op_lanes(&out->op) >> lane & 1 ? row_at[out->at[lane] - l->plane_offset] - 1 : UINT32_MAX;
+    free(row_at);
+    return good;
 }
 
 bool bank_layout_count(const struct layout *l, struct bank_layout *out, struct error *e) {
@@ -97,5 +117,5 @@ bool bank_layout_count(const struct layout *l, struct bank_layout *out, struct e
                     if (!count_access(l, &s, &most, out, e))
                         return false;
                 }
-    return true;
+    return find_rows(l, out, e);
 }

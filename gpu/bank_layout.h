@@ -12,13 +12,14 @@ struct bank_layout {
     struct bank_count count; /* of all of them */
     size_t worst;            /* the first access with the most wavefronts */
     uint32_t at[32];         /* its shared addresses, plane offset included */
+    uint32_t row[32];        /* of the matrix, to which each of them leads; UINT32_MAX: padding */
     uint32_t starts[64];     /* banks in which the first rows of the matrix begin */
     unsigned start_count;    /* rows, at most 64 */
 };
 
 /* Fails, with the place of the address expression, for operands that wgmma reads by a descriptor (facts/ptx.md BK-11:
- * not modelled), and where an address has no value, is negative, beyond LAYOUT_REACH or no multiple of what a lane
- * moves: `warpproof prove fragments --layout` says what is wrong with it. */
+ * not modelled), and where an address has no value, leads out of the plane, or is no multiple of what a lane moves.
+ * Whether the accesses bring the right bytes is not asked: layout_prove does. */
 bool bank_layout_count(const struct layout *l, struct bank_layout *out, struct error *e);
 
 #endif

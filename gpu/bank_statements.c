@@ -142,17 +142,27 @@ static void kernel_planes(const struct spec *spec, const char *const *patterns, 
 
 /* ---- tables ---- */
 
+static char *table_text(const struct bank_table *t) {
+    size_t silent = 0, zero = 0;
+    for (size_t i = 0; i < t->count; ++i) {
+        silent += !t->rows[i].stated;
+        zero += bank_row_uncounted(&t->rows[i]);
+    }
+    char *left = silent + zero ? must_format(" (%zu row%s left out: %s%s%s)", silent + zero, plural(silent + zero),
+                                             silent ? "no count" : "", silent && zero ? ", or " : "",
+                                             zero ? "0 wavefronts, so no access was there" : "")
+                               : must_strdup("");
+    char *text = must_format("wavefronts and conflicts that the GPU counted are the model's%s", left);
+    free(left);
+    return text;
+}
+
 void bank_prove_table(const char *name, const struct bank_table *t, bool names_only, struct statement_list *l) {
-    size_t uncounted = 0;
-    for (size_t i = 0; i < t->count; ++i)
-        uncounted += !t->rows[i].stated;
-    struct statement s =
-        begin(must_strdup(name), must_format("wavefronts and conflicts that the GPU counted are the model's%s",
-                                             uncounted ? " (rows without a count are left out)" : ""));
+    struct statement s = begin(must_strdup(name), table_text(t));
     for (size_t i = 0; i < t->count && !names_only; ++i) {
         const struct bank_row *r = &t->rows[i];
         const struct bank_count c = bank_row_count(r);
-        s.domain += r->stated;
+        s.domain += r->stated && !bank_row_uncounted(r);
         if (bank_row_differs(r)) {
             statement_refute(
                 &s, "line %zu, %s %s: %u wavefronts and %u conflicts by the model, the table states %u and %u", r->line,

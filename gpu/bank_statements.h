@@ -28,7 +28,7 @@ void bank_prove_rules(bank_model *model, const char *const *patterns, size_t cou
 /* Each appends one statement. names_only: nothing is proved. */
 void bank_prove_rows(const struct bank_rows_fact *f, bool names_only, struct statement_list *l);
 /* Every row of a table that states counts has those of the model. name: of the statement; the table's own lines are
- * named in the counterexample. */
+ * named in the counterexample, how many rows have nothing to compare, in the text. */
 void bank_prove_table(const char *name, const struct bank_table *t, bool names_only, struct statement_list *l);
 
 /* All that the patterns (statement.h) select: the rows of 5.2, the rules of 5.1, the padded planes of the launch files

@@ -3,6 +3,7 @@
 #include "place.h"
 #include "raw.h"
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,12 +133,12 @@ static bool read_row(const struct reader *r, struct span line, struct bank_row *
                         columns, columns == 1 ? "" : "s");
     if (!read_op(r, column[0], &row->op))
         return false;
+    snprintf(row->written, sizeof row->written, "%.*s", (int)(column[0].to - column[0].from), r->text + column[0].from);
     if (column[1].from == column[1].to)
         return complain(r, column[1].from, "the label is empty");
     if ((columns == 5 && !read_counts(r, column + 2, row)) || !read_addresses(r, column[columns - 1], row))
         return false;
     row->label = must_format("%.*s", (int)(column[1].to - column[1].from), r->text + column[1].from);
-    row->stated = row->stated && (row->count.wavefronts > 0 || row->active == 0);
     return true;
 }
 
@@ -202,7 +203,12 @@ struct bank_count bank_row_count(const struct bank_row *r) {
     return bank_count(r->op.kind, r->op.bytes, r->op.matrices, r->at, r->active);
 }
 
+bool bank_row_uncounted(const struct bank_row *r) {
+    return r->stated && !r->count.wavefronts && !r->count.conflicts && bank_row_count(r).wavefronts;
+}
+
 bool bank_row_differs(const struct bank_row *r) {
     const struct bank_count c = bank_row_count(r);
-    return r->stated && (c.wavefronts != r->count.wavefronts || c.conflicts != r->count.conflicts);
+    return r->stated && !bank_row_uncounted(r) &&
+           (c.wavefronts != r->count.wavefronts || c.conflicts != r->count.conflicts);
 }

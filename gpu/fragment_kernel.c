@@ -215,8 +215,8 @@ bool fragment_record_read(const char *path, struct fragment_record *r, struct er
     for (unsigned b = 0; b < 8 && n > 8; ++b)
         size |= (uint64_t)packed[b] << 8 * b;
     bool good = size > 0 && size <= MOST_RECORD && n < MOST_PACKED && (r->bytes = calloc(size, 1)) != NULL;
-    uLongf got = size;
-    good = good && uncompress(r->bytes, &got, packed + 8, n - 8) == Z_OK && got == size;
+    uLongf got = size, taken = n > 8 ? n - 8 : 0;
+    good = good && uncompress2(r->bytes, &got, packed + 8, &taken) == Z_OK && got == size && taken == n - 8;
     free(packed);
     r->size = good ? size : 0;
     if (good)

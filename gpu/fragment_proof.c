@@ -216,9 +216,7 @@ void prove_delivery(const struct fragment *f, const struct delivery *d, struct s
         s->domain += one.domain;
         if (!one.proved)
             statement_refute(s, "rows %u bytes apart: %s", l.stride, one.counterexample);
-        free(one.name);
-        free(one.text);
-        free(one.counterexample);
+        statement_free(&one);
     }
     if (!good)
         statement_refute(s, "%s", e.text);

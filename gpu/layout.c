@@ -32,6 +32,11 @@ static void source_of(const struct proof *p, unsigned lane, unsigned r, unsigned
     *offset = 2 * c.column + byte % 2;
 }
 
+static void proof_free(struct proof *p) {
+    free(p->owner);
+    free(p->slots);
+}
+
 static unsigned slots_of_index(const struct layout *l) {
     return l->matrices > 0 ? 8 : 32;
 }
@@ -57,6 +62,21 @@ static void wanted(const struct proof *p, size_t tile, unsigned lane, unsigned r
 
 /* ---- 1: the places ---- */
 
+/* ": " and what puts two bytes at one place, where it is one number; else "". */
+static void name_overlap(const struct layout *l, unsigned row, unsigned byte, unsigned row2, unsigned byte2,
+                         char why[80]) {
+    why[0] = 0;
+    if (l->place)
+        return;
+    if (layout_linear(l, l->stride, l->slot_stride, row, byte) !=
+        layout_linear(l, l->stride, l->slot_stride, row2, byte2))
+        snprintf(why, 80, ": the swizzle brings two places to one");
+    else if (l->slot_bytes == 0) /* then only that makes rows overlap */
+        snprintf(why, 80, ": the stride of %u bytes is less than a row's %u", l->stride, l->row_bytes);
+    else if (l->slot_stride < l->slot_bytes && row == row2)
+        snprintf(why, 80, ": the slot stride of %u bytes is less than a slot's %u", l->slot_stride, l->slot_bytes);
+}
+
 static bool prove_places(struct proof *p, struct statement *s, struct error *e) {
     const struct layout *l = p->l;
     for (unsigned row = 0; row < l->rows; ++row)
@@ -73,15 +93,12 @@ static bool prove_places(struct proof *p, struct statement *s, struct error *e) 
             }
             const int32_t other = p->owner[at];
             if (other >= 0) {
-                const unsigned width = l->slot_bytes ? (l->row_bytes - 1) / l->slot_bytes * l->slot_stride +
-                                                           (l->row_bytes - 1) % l->slot_bytes + 1
-                                                     : l->row_bytes;
-                char why[80] = "two bytes of the matrix at one address";
-                if (!l->place && l->stride < width)
-                    snprintf(why, sizeof why, "the stride of %u bytes is less than a row's %u", l->stride, width);
-                statement_refute(
-                    s, "row %d byte %d and row %u byte %u of the matrix both lie at byte %lld of the plane: %s",
-                    other / (int)l->row_bytes, other % (int)l->row_bytes, row, byte, (long long)at, why);
+                const unsigned first = (unsigned)other / l->row_bytes, its = (unsigned)other % l->row_bytes;
+                char why[80];
+                name_overlap(l, first, its, row, byte, why);
+                statement_refute(s,
+                                 "row %u byte %u and row %u byte %u of the matrix both lie at byte %lld of the plane%s",
+                                 first, its, row, byte, (long long)at, why);
                 return true;
             }
             p->owner[at] = (int32_t)(row * l->row_bytes + byte);
@@ -113,7 +130,8 @@ static bool address_of(const struct proof *p, size_t tile, unsigned warp, unsign
         {"step", matrix ? index / l->matrices : 0},
     };
     const size_t count = sizeof values / sizeof *values - !matrix;
-    *slot = (struct layout_slot){.warp = warp, .lane = lane, .index = index, .wanted = true, .got_row = -1};
+    *slot = (struct layout_slot){
+        .warp = warp, .lane = lane, .index = index, .wanted = true, .got_row = -1, .tile_byte = tile_byte};
     if (!expr_eval(l->address, &(struct shape){values, count}, &slot->got, e) ||
         !layout_in_reach(l->address, slot->got, e))
         return false;
@@ -163,9 +181,13 @@ static bool refute_alignment(const struct proof *p, struct statement *s) {
         const struct layout_slot *slot = &p->slots[i];
         if ((slot->got + l->plane_offset) % l->unit == 0)
             continue;
-        char *why = layout_mistake(l, p->slots, p->slot_count, p->group);
-        if (!why && !l->place && l->stride % l->unit != 0)
+        char *why = slot->got % l->unit == 0
+                        ? must_format("the plane begins at %u, no multiple of %u", l->plane_offset, l->unit)
+                        : layout_mistake(l, p->slots, p->slot_count, p->group);
+        if (!why && !l->place && slot->got == slot->want && slot->wanted && l->stride % l->unit != 0)
             why = must_format("the stride of %u bytes is no multiple of %u", l->stride, l->unit);
+        if (!why && slot->wanted && (slot->want + l->plane_offset) % l->unit == 0)
+            why = must_format("%lld would be right", (long long)slot->want + l->plane_offset);
         statement_refute(s, "%s gives the address %lld, no multiple of %u: misaligned %u-byte %s%s%s",
                          fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text,
                          (long long)(slot->got + l->plane_offset), l->unit, l->unit, l->matrices > 0 ? "row" : "access",
@@ -200,6 +222,27 @@ static char *split_rows(const struct proof *p, struct error *e) {
     return must_format("no address is right: the %u bytes that one address stands for do not lie together", l->unit);
 }
 
+static struct proof proof_of(const struct layout *l);
+
+/* `tiles` the other way round explains everything. */
+static char *tiles_exchanged(const struct proof *p, struct error *e) {
+    struct layout other = *p->l;
+    struct error none;
+    other.tiles_rows = p->l->tiles_columns;
+    other.tiles_columns = p->l->tiles_rows;
+    if (other.tiles_rows == other.tiles_columns || !layout_check(&other, &none))
+        return NULL;
+    struct proof q = proof_of(&other);
+    memcpy(q.owner, p->owner, p->l->plane_bytes * sizeof *q.owner);
+    bool good = fill_slots(&q, e);
+    for (size_t i = 0; i < q.slot_count && good; ++i)
+        good = q.slots[i].wanted && q.slots[i].got == q.slots[i].want;
+    proof_free(&q);
+    return good ? must_format("every address is right for tiles: {rows: %u, columns: %u}", other.tiles_rows,
+                              other.tiles_columns)
+                : NULL;
+}
+
 static void refute_byte(const struct proof *p, const struct layout_slot *slot, unsigned lane, unsigned r, unsigned byte,
                         int64_t at, int64_t row, int64_t column, struct statement *s, struct error *e) {
     const struct layout *l = p->l;
@@ -215,7 +258,8 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     bool split = false;
     for (size_t i = 0; i < p->slot_count; ++i)
         split = split || !p->slots[i].wanted;
-    char *why = split ? split_rows(p, e) : layout_mistake(l, p->slots, p->slot_count, p->group);
+    char *why = tiles_exchanged(p, e);
+    why = why ? why : split ? split_rows(p, e) : layout_mistake(l, p->slots, p->slot_count, p->group);
     if (!why)
         why = must_format("%s's address is %lld, %lld would be right",
                           fragment_lane_name(&l->wants, 32 * slot->warp + slot->lane).text, (long long)slot->got,
@@ -233,7 +277,8 @@ static void refute_byte(const struct proof *p, const struct layout_slot *slot, u
     else
         statement_refute(s, "%s, register %u, byte %u holds %s; %s wants %s: %s",
                          fragment_lane_name(&l->wants, lane).text, r, byte, got, who, want, why);
-    free(why);
+    s->wrong = must_calloc(1, sizeof *s->wrong);
+    *s->wrong = (struct wrong_byte){lane / 32, lane % 32, r, byte, must_strdup(got), must_strdup(want), why};
 }
 
 /* Elements of less than a byte: those of a register byte are neighbours along k, the lower in the low bits, as in
@@ -315,46 +360,54 @@ bool layout_prove(const struct layout *l, struct statement *s, struct error *e) 
     bool good = prove_places(&p, s, e);
     if (l->access == LAYOUT_WGMMA) {
         good = good && (!s->proved || layout_wgmma_prove(l, p.owner, s, e));
-        free(p.owner);
-        free(p.slots);
+        proof_free(&p);
         return good;
     }
     if (good && s->proved)
         good = fill_slots(&p, e);
     if (good && s->proved && !refute_alignment(&p, s))
         good = prove_bytes(&p, s, e);
-    free(p.owner);
-    free(p.slots);
+    proof_free(&p);
     return good;
 }
 
-bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e) {
-    const int64_t first = l->plane_offset / 128 * 128;
-    struct proof p = proof_of(l);
-    bool good = true;
-    for (size_t i = 0; i < count; ++i)
-        chunks[i] = (struct layout_chunk){.row = -1};
-    int64_t *lowest = must_calloc(count + 1, sizeof *lowest), at;
-    for (unsigned row = 0; row < l->rows && good; ++row)
-        for (unsigned byte = 0; byte < l->row_bytes && (good = layout_place(l, row, byte, &at, e)); ++byte) {
-            const int64_t n = (at + l->plane_offset - first) / 16;
-            if (at < 0 || at >= l->plane_bytes || n >= (int64_t)count || (chunks[n].row >= 0 && at >= lowest[n]))
-                continue;
-            lowest[n] = at;
-            chunks[n].row = row;
-            chunks[n].byte = byte;
+/* Of 16 bytes, each row * row_bytes + byte of the matrix, or -1. */
+static void describe(const struct layout *l, const int32_t *owner, struct layout_chunk *c) {
+    for (unsigned i = 0; i < 16; ++i) {
+        const bool goes_on =
+            i > 0 &&
+            (owner[i] < 0 ? owner[i - 1] < 0 : owner[i] == owner[i - 1] + 1 && owner[i] % (int32_t)l->row_bytes != 0);
+        c->pieces += !goes_on;
+        if (owner[i] >= 0 && c->row < 0) {
+            c->row = owner[i] / (int32_t)l->row_bytes;
+            c->byte = owner[i] % (int32_t)l->row_bytes;
         }
+    }
+}
+
+bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e) {
+    const int64_t before = l->plane_offset % 128, end = 16 * (int64_t)count;
+    struct proof p = proof_of(l);
+    int32_t *owner = must_calloc(16 * count + 1, sizeof *owner);
+    bool good = true;
+    int64_t at;
+    memset(owner, 0xff, 16 * count * sizeof *owner);
+    for (unsigned row = 0; row < l->rows && good; ++row)
+        for (unsigned byte = 0; byte < l->row_bytes && (good = layout_place(l, row, byte, &at, e)); ++byte)
+            if (at >= 0 && at < l->plane_bytes && at + before < end && owner[at + before] < 0)
+                owner[at + before] = (int32_t)(row * l->row_bytes + byte);
+    for (size_t i = 0; i < count; ++i) {
+        chunks[i] = (struct layout_chunk){.row = -1};
+        describe(l, owner + 16 * i, &chunks[i]);
+    }
     for (size_t i = 0; i < p.group && good; ++i) {
         const unsigned each = slots_of_index(l);
         struct layout_slot slot;
         good = address_of(&p, 0, 0, (unsigned)(i / each), (unsigned)(i % each), &slot, e);
-        const int64_t n = (slot.got + l->plane_offset - first) / 16;
-        if (!good || slot.got < 0 || slot.got >= l->plane_bytes || n >= (int64_t)count)
-            continue;
-        chunks[n].lane = chunks[n].lanes++ == 0 ? slot.lane : chunks[n].lane;
+        if (good && slot.got >= 0 && slot.got < l->plane_bytes && slot.got + before < end)
+            chunks[(slot.got + before) / 16].lanes |= (uint32_t)1 << slot.lane;
     }
-    free(lowest);
-    free(p.owner);
-    free(p.slots);
+    free(owner);
+    proof_free(&p);
     return good;
 }

@@ -66,11 +66,15 @@ bool layout_check(const struct layout *l, struct error *e);
  * s->name and s->text are set; domain counts register bytes. Fails only where an expression has no value. */
 bool layout_prove(const struct layout *l, struct statement *s, struct error *e);
 
+/* What a proof leaves open: names that the address uses and that are 0 in all of it; NULL: none. Owned by the caller.
+ */
+char *layout_note(const struct layout *l);
+
 /* 16 bytes of shared memory, aligned: what lies in them, for a picture. */
 struct layout_chunk {
     int64_t row, byte; /* of the matrix: the first byte there; row = -1: padding, or outside the plane */
-    unsigned lanes;    /* how many of the first warp give an address in it, for the first tile; */
-    unsigned lane;     /* the first of them, meaningless when lanes = 0 */
+    unsigned pieces;   /* how many runs of one row's neighbouring bytes, or of padding, lie there */
+    uint32_t lanes;    /* bit l: lane l of the first warp gives an address in it, for the first tile */
 };
 /* The `count` chunks from shared address plane_offset / 128 * 128 on. chunks: (count), written whole. */
 bool layout_chunks(const struct layout *l, struct layout_chunk *chunks, size_t count, struct error *e);
@@ -98,11 +102,15 @@ struct layout_slot {            /* one address: of one lane, for one access */
     int64_t want;               /* address that would be right; meaningless when !wanted */
     bool wanted;                /* there is one: the bytes that the operand wants lie together */
     int64_t row, byte;          /* of the matrix: what belongs at its first byte */
+    int64_t tile_byte;          /* of a row: where the operand begins */
     int64_t got_row, got_byte;  /* of the matrix: what lies at `got`; -1: nothing */
 };
 
-/* The mistake that explains every slot whose got is not its want, in words; NULL: none is known. Owned by the caller.
- * slots: `accesses` groups of `group` slots, one warp's at a time, ascending by (index, lane). */
+/* The mistake that explains every slot whose got is not its want, in words that are true of each of them; NULL: none is
+ * known. Owned by the caller. slots: `accesses` groups of `group` slots, one warp's at a time, ascending by (index,
+ * lane). */
 char *layout_mistake(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group);
+/* The same of the swizzle alone. */
+char *layout_swizzle_mistake(const struct layout *l, const struct layout_slot *slots, size_t count);
 
 #endif

@@ -54,15 +54,64 @@ static int took_place_of(const struct layout_slot *slots, size_t count, size_t g
     return -1;
 }
 
+/* What a group of slots is called: of ldmatrix and stmatrix a matrix, where an operand takes one instruction. */
+static const char *const *names_of(const struct layout *l, size_t indexes) {
+    static const char *const matrices[] = {"matrix", "matrices"}, *const registers[] = {"register", "registers"},
+                             *const accesses[] = {"access", "accesses"};
+    return l->matrices == 0 ? l->unit == 4 ? registers : accesses : l->matrices == indexes ? matrices : registers;
+}
+
+/* "matrix 1 is matrix 0 again, matrices 2 and 3 are matrix 1 again" where all those are right themselves; else, and of
+ * stores, "matrices 0, 1 have the places of matrices 1, 2". */
+static char *repeated(const struct layout *l, const char *const names[2], const int *from, size_t indexes) {
+    const bool store = l->access == LAYOUT_STMATRIX || l->access == LAYOUT_ST_SHARED;
+    size_t moved = 0;
+    bool kept = !store, first = true;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < indexes; ++i) {
+        kept = kept && from[from[i]] == from[i];
+        moved += from[i] != (int)i;
+    }
+    for (int of = 0; of < (int)indexes && kept; ++of) {
+        size_t left = 0, shown = 0;
+        for (size_t i = 0; i < indexes; ++i)
+            left += from[i] == of && (int)i != of;
+        const size_t copies = left;
+        for (size_t i = 0; i < indexes; ++i)
+            if (from[i] == of && (int)i != of) {
+                --left;
+                if (shown++ == 0)
+                    fprintf(out, "%s%s %zu", first ? "" : ", ", names[copies > 1], i);
+                else
+                    fprintf(out, "%s %zu", left > 0 ? "," : " and", i);
+            }
+        if (copies > 0) {
+            fprintf(out, " %s %s %d again", copies > 1 ? "are" : "is", names[0], of);
+            first = false;
+        }
+    }
+    for (int pass = 0; pass < 2 && !kept; ++pass) {
+        size_t shown = 0;
+        fprintf(out, "%s%s",
+                pass == 0   ? ""
+                : moved > 1 ? " have the places of "
+                            : " has the place of ",
+                names[moved > 1]);
+        for (size_t i = 0; i < indexes; ++i)
+            if (from[i] != (int)i)
+                fprintf(out, "%s %d", shown++ > 0 ? "," : "", pass > 0 ? from[i] : (int)i);
+    }
+    fclose(out);
+    return text;
+}
+
 static char *exchanged(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    const bool registers = l->matrices == 0 && l->unit == 4;
-    const char *what = l->matrices > 0 ? "matrices"
-                       : registers     ? "registers"
-                                       : "accesses",
-               *one = l->matrices > 0 ? "matrix"
-                      : registers     ? "register"
-                                      : "access";
-    const size_t indexes = l->matrices > 0 ? group / 8 : group / 32, each = group / indexes;
+    const size_t indexes = l->matrices > 0 ? group / 8 : group / 32;
+    const char *const *names = names_of(l, indexes);
     int from[MOST_INDEXES], moved = 0, involution = 1;
     bool used[MOST_INDEXES] = {false}, permutation = true;
     if (indexes < 2 || indexes > MOST_INDEXES)
@@ -75,149 +124,101 @@ static char *exchanged(const struct layout *l, const struct layout_slot *slots, 
         used[from[i]] = true;
         moved += from[i] != (int)i;
     }
-    if (!permutation) {
-        size_t i = 0;
-        while (from[i] == (int)i)
-            ++i;
-        const struct layout_slot *s = &slots[i * each], *o = &slots[(size_t)from[i] * each];
-        if (s->row == o->row && (s->byte - o->byte == 16 || o->byte - s->byte == 16))
-            return must_format("wrong half: bytes %lld..%lld of a row for bytes %lld..%lld", (long long)o->byte,
-                               (long long)o->byte + 15, (long long)s->byte, (long long)s->byte + 15);
-        return must_format("%s %zu is %s %d again", one, i, one, from[i]);
-    }
+    if (!permutation)
+        return repeated(l, names, from, indexes);
     for (size_t i = 0; i < indexes; ++i)
         involution = involution && from[from[i]] == (int)i;
     char text[512] = "";
-    size_t n = (size_t)snprintf(text, sizeof text, "%s", what);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s", names[1]);
     for (size_t i = 0; i < indexes && n < sizeof text; ++i)
         if (!involution)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s %d", i ? "" : " in the order", from[i]);
         else if (from[i] > (int)i)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s %zu and %d", n > strlen(what) ? "," : "", i, from[i]);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s %zu and %d", n > strlen(names[1]) ? "," : "", i,
+                                  from[i]);
     return moved > 0 ? must_format("%s%s", text, involution ? " exchanged" : "") : NULL;
+}
+
+/* One half of the 32 bytes that an operand's rows have, twice. */
+static char *wrong_half(const struct layout *l, const struct layout_slot *slots, size_t count) {
+    const unsigned width = l->mn_major ? l->wants.rows * l->tiles_rows * l->wants.bits / 8
+                                       : l->wants.columns * l->tiles_columns * l->wants.bits / 8;
+    int64_t half = -1; /* that is wanted */
+    if (l->unit != 16 || width != 32)
+        return NULL;
+    for (size_t i = 0; i < count; ++i) {
+        const struct layout_slot *s = &slots[i];
+        const int64_t in = s->byte - s->tile_byte;
+        if (!wrong(s))
+            continue;
+        if (s->got_row != s->row || (in != 0 && in != 16) || (half >= 0 && in != half) ||
+            s->got_byte != s->tile_byte + 16 - in)
+            return NULL;
+        half = in;
+    }
+    return must_format("wrong half: bytes %d..%d of a %srow for bytes %d..%d", half == 0 ? 16 : 0, half == 0 ? 31 : 15,
+                       width < l->row_bytes ? "tile's " : "", half == 0 ? 0 : 16, half == 0 ? 15 : 31);
 }
 
 /* ---- a name that the address does not have ---- */
 
+/* Names without which an address may be; each has a value other than 0 somewhere. */
+enum { WARP = 1, ACROSS = 2, DOWN = 4, REGISTER = 8, BYTE = 16, SETS = 32 };
+
+static unsigned names_there(const struct layout *l, size_t warps, size_t across, size_t down, size_t indexes) {
+    const size_t one = l->matrices > 0 ? l->matrices : l->unit < 4 ? 4 / l->unit : 1; /* of a register or step */
+    return (warps > 1 ? WARP : 0) | (across > 1 ? ACROSS : 0) | (down > 1 ? DOWN : 0) | (indexes > one ? REGISTER : 0) |
+           (l->matrices == 0 && l->unit < 4 ? BYTE : 0);
+}
+
+/* The index whose address one gives without those names. */
+static size_t index_without(const struct layout *l, unsigned set, size_t index) {
+    const size_t one = l->matrices > 0 ? l->matrices : l->unit < 4 ? 4 / l->unit : 1;
+    index = set & REGISTER ? index % one : index;
+    return set & BYTE ? index / one * one : index;
+}
+
+static char *name_left_out(const struct layout *l, unsigned set) {
+    const char *const names[] = {set & WARP ? "warp" : NULL, set & (l->mn_major ? ACROSS : DOWN) ? "tile_row" : NULL,
+                                 set & (l->mn_major ? DOWN : ACROSS) ? "tile_byte" : NULL,
+                                 set & REGISTER ? l->matrices > 0 ? "step" : "register" : NULL,
+                                 set & BYTE ? "byte" : NULL};
+    char text[80] = "";
+    bool used = false;
+    for (size_t i = 0, n = 0; i < sizeof names / sizeof *names; ++i)
+        if (names[i]) {
+            used = used || expr_uses(l->address, names[i]);
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s", names[i]);
+        }
+    return must_format("%s the address:%s", used ? "without effect in" : "left out of", text);
+}
+
 static char *left_out(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    enum { WARP = 1, ACROSS = 2, DOWN = 4 };
-    static const unsigned sets[] = {
-        WARP, ACROSS, DOWN, WARP | ACROSS, WARP | DOWN, ACROSS | DOWN, WARP | ACROSS | DOWN};
     const unsigned columns = l->mn_major ? l->rows : l->row_bytes * 8 / l->wants.bits;
-    const size_t warps = l->wants.lanes / 32, each = warps * group,
+    const size_t warps = l->wants.lanes / 32, each = warps * group, of_index = l->matrices > 0 ? 8 : 32,
                  across = columns / (l->wants.columns * l->tiles_columns), down = count / each / across;
-    const unsigned there = (warps > 1 ? WARP : 0) | (across > 1 ? ACROSS : 0) | (down > 1 ? DOWN : 0);
-    for (size_t n = 0; n < sizeof sets / sizeof *sets; ++n) {
-        bool same = (sets[n] & ~there) == 0;
-        for (size_t i = 0; i < count && same; ++i) {
-            const size_t tile = i / each, warp = sets[n] & WARP ? 0 : i / group % warps,
-                         x = sets[n] & ACROSS ? 0 : tile % across, y = sets[n] & DOWN ? 0 : tile / across;
-            same = slots[i].got == slots[(y * across + x) * each + warp * group + i % group].want;
+    const unsigned there = names_there(l, warps, across, down, group / of_index);
+    for (unsigned names = 1; names <= 5; ++names) /* as few as explain it */
+        for (unsigned set = 1; set < SETS; ++set) {
+            bool same = (set & ~there) == 0 && (unsigned)__builtin_popcount(set) == names;
+            for (size_t i = 0; i < count && same; ++i) {
+                const size_t tile = i / each, warp = set & WARP ? 0 : i / group % warps,
+                             x = set & ACROSS ? 0 : tile % across, y = set & DOWN ? 0 : tile / across,
+                             index = index_without(l, set, i % group / of_index);
+                same = slots[i].got ==
+                       slots[(y * across + x) * each + warp * group + index * of_index + i % of_index].want;
+            }
+            if (same)
+                return name_left_out(l, set);
         }
-        if (same)
-            return must_format("left out of the address:%s%s%s", sets[n] & WARP ? " warp" : "",
-                               sets[n] & (l->mn_major ? ACROSS : DOWN) ? " tile_row" : "",
-                               sets[n] & (l->mn_major ? DOWN : ACROSS) ? " tile_byte" : "");
-    }
     return NULL;
-}
-
-/* ---- the swizzle ---- */
-
-static int64_t linear(const struct layout *l, int64_t row, int64_t byte) {
-    return layout_linear(l, l->stride, l->slot_stride, row, byte);
-}
-
-static bool fits_addition(const struct layout *l, const struct layout_slot *slots, size_t count, int64_t d) {
-    for (size_t i = 0; i < count; ++i) {
-        const struct layout_slot *s = &slots[i];
-        if (wrong(s) && s->got != layout_swizzled(l, s->row, linear(l, s->row, s->byte) - d, l->plane_offset) + d)
-            return false;
-    }
-    return true;
-}
-
-/* swizzle(a) + d where swizzle(a + d) is wanted, d the same for all that are wrong, whole units first; 0: no. */
-static int64_t added_after(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    for (int64_t step = l->unit; step > 0; step = step > 1 ? 1 : 0)
-        for (int64_t d = step; d <= 256; d += step) {
-            if (fits_addition(l, slots, count, d))
-                return d;
-            if (fits_addition(l, slots, count, -d))
-                return -d;
-        }
-    return 0;
-}
-
-/* "bits 4..6 by address bits from 7 on" */
-static void name_swizzle(const struct layout *l, char out[80]) {
-    snprintf(out, 80, "bits %u..%u by %s bits from %u on", l->swizzle_first, l->swizzle_last,
-             l->swizzle == LAYOUT_BY_ROW ? "row" : "address", l->swizzle_from);
-}
-
-static bool fits_swizzle(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        if (slots[i].got != layout_swizzled(l, slots[i].row, linear(l, slots[i].row, slots[i].byte), l->plane_offset))
-            return false;
-    return true;
-}
-
-/* The swizzle of other bits that all addresses have. */
-static char *other_swizzle(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    enum { MOST_BIT = 17 };
-    struct layout x = *l;
-    const struct layout_slot *first = slots; /* one that is wrong: most candidates fail there already */
-    while (first < slots + count - 1 && !wrong(first))
-        ++first;
-    for (x.swizzle_first = 0; x.swizzle_first <= MOST_BIT; ++x.swizzle_first)
-        for (x.swizzle_last = x.swizzle_first; x.swizzle_last <= MOST_BIT; ++x.swizzle_last)
-            for (x.swizzle_from = 0; x.swizzle_from <= MOST_BIT; ++x.swizzle_from)
-                for (int by_row = 0; by_row < 2; ++by_row) {
-                    char got[80], want[80];
-                    x.swizzle = by_row ? LAYOUT_BY_ROW : LAYOUT_BY_ADDRESS;
-                    if (!fits_swizzle(&x, first, 1) || !fits_swizzle(&x, slots, count))
-                        continue;
-                    name_swizzle(&x, got);
-                    name_swizzle(l, want);
-                    return must_format("wrong xor: that of the addresses has %s, that of the layout %s", got, want);
-                }
-    return NULL;
-}
-
-static char *swizzle_mistake(const struct layout *l, const struct layout_slot *slots, size_t count) {
-    if (l->swizzle == LAYOUT_NO_SWIZZLE)
-        return NULL;
-    bool none = true, whole = true, of_plane = l->swizzle == LAYOUT_BY_ADDRESS && l->plane_offset > 0;
-    for (size_t i = 0; i < count; ++i) {
-        const struct layout_slot *s = &slots[i];
-        const int64_t at = linear(l, s->row, s->byte), start = linear(l, s->row, 0);
-        none = none && s->got == at;
-        whole = whole && s->got == layout_swizzled(l, s->row, start, l->plane_offset) + at - start;
-        of_plane = of_plane && s->got == layout_swizzled(l, s->row, at, 0);
-    }
-    if (none)
-        return must_strdup("the address has no xor, the layout has one");
-    if (of_plane)
-        return must_format("the xor takes bits of the address in the plane, not in shared memory, where the plane "
-                           "begins at %u",
-                           l->plane_offset);
-    const int64_t d = added_after(l, slots, count);
-    if (d != 0)
-        return must_format("xor before the addition: swizzle(a) %c %lld where swizzle(a %c %lld) is wanted",
-                           d < 0 ? '-' : '+', (long long)(d < 0 ? -d : d), d < 0 ? '-' : '+',
-                           (long long)(d < 0 ? -d : d));
-    if (whole)
-        return must_strdup(
-            "xor before the addition: swizzle(start of the row) + k where swizzle(start of the row + k) is "
-            "wanted");
-    return other_swizzle(l, slots, count);
 }
 
 /* ---- the same distance everywhere ---- */
 
 static char *shifted(const struct layout *l, const struct layout_slot *slots, size_t count) {
     const struct layout_slot *first = NULL, *known = NULL;
-    bool same_address = true, same_element = true, same_half = true;
+    bool same_address = true, same_element = true;
     char who[64];
     for (size_t i = 0; i < count; ++i)
         if (wrong(&slots[i])) {
@@ -240,26 +241,26 @@ static char *shifted(const struct layout *l, const struct layout_slot *slots, si
         same_address = same_address && s->got - s->want == distance;
         same_element = same_element && (known || whole_rows) &&
                        layout_place(l, s->row + rows, s->byte + bytes, &at, NULL) && at == s->got;
-        same_half = same_half && s->byte % 32 == first->byte % 32;
     }
     name_wrong(slots, count, who);
     if (same_element && bytes == 0)
         return must_format("row offset: %s %lld row%s too %s", who, (long long)(rows < 0 ? -rows : rows),
                            rows == 1 || rows == -1 ? "" : "s", rows < 0 ? "low" : "high");
-    if (same_element && rows == 0 && same_half && l->unit == 16 &&
-        bytes == (first->byte % 32 == 0    ? 16
-                  : first->byte % 32 == 16 ? -16
-                                           : 0))
-        return must_format("wrong half: bytes %d..%d of a row for bytes %d..%d", bytes > 0 ? 16 : 0,
-                           bytes > 0 ? 31 : 15, bytes > 0 ? 0 : 16, bytes > 0 ? 15 : 31);
     const int64_t d = same_address ? distance : same_element && rows == 0 ? bytes : 0, size = d < 0 ? -d : d;
-    if (d != 0 && size % 4 == 0)
-        return must_format("word offset: %s %lld word%s (%lld bytes) too %s", who, (long long)size / 4,
-                           size == 4 ? "" : "s", (long long)size, d < 0 ? "low" : "high");
-    if (d != 0)
-        return must_format("byte offset: %s %lld byte%s too %s", who, (long long)size, size == 1 ? "" : "s",
-                           d < 0 ? "low" : "high");
-    return NULL;
+    const bool along = !same_address && (l->place || l->slot_bytes > 0);
+    const char *before = same_address || along ? "" : "before the swizzle ";
+    char much[64];
+    if (d == 0)
+        return NULL;
+    if (size % 4 == 0)
+        snprintf(much, sizeof much, "%lld word%s (%lld bytes)", (long long)size / 4, size == 4 ? "" : "s",
+                 (long long)size);
+    else
+        snprintf(much, sizeof much, "%lld byte%s", (long long)size, size == 1 ? "" : "s");
+    return must_format("%s offset: %s%s %s too %s", size % 4 == 0 ? "word" : "byte", before, who, much,
+                       along   ? d < 0 ? "far back in a row" : "far on in a row"
+                       : d < 0 ? "low"
+                               : "high");
 }
 
 /* ---- another stride ---- */
@@ -296,12 +297,18 @@ static char *other_stride(const struct layout *l, const struct layout_slot *slot
 }
 
 char *layout_mistake(const struct layout *l, const struct layout_slot *slots, size_t count, size_t group) {
-    for (size_t i = 0; i < count; ++i)
+    bool any = false;
+    for (size_t i = 0; i < count; ++i) {
         if (!slots[i].wanted)
             return NULL;
-    char *why = exchanged(l, slots, count, group);
+        any = any || wrong(&slots[i]);
+    }
+    if (!any)
+        return NULL;
+    char *why = wrong_half(l, slots, count);
     why = why ? why : left_out(l, slots, count, group);
-    why = why ? why : swizzle_mistake(l, slots, count);
+    why = why ? why : exchanged(l, slots, count, group);
+    why = why ? why : layout_swizzle_mistake(l, slots, count);
     why = why ? why : shifted(l, slots, count);
     return why ? why : other_stride(l, slots, count);
 }

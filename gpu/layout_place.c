@@ -85,6 +85,30 @@ bool layout_check(const struct layout *l, struct error *e) {
     return true;
 }
 
+char *layout_note(const struct layout *l) {
+    const unsigned along = l->row_bytes * 8 / l->wants.bits,
+                   registers = l->wants.registers * l->tiles_rows * l->tiles_columns,
+                   rows = (l->mn_major ? along : l->rows) / (l->wants.rows * l->tiles_rows),
+                   columns = (l->mn_major ? l->rows : along) / (l->wants.columns * l->tiles_columns);
+    const struct {
+        const char *name;
+        bool zero;
+    } names[] = {{"tile_row", (l->mn_major ? columns : rows) == 1},
+                 {"tile_byte", (l->mn_major ? rows : columns) == 1},
+                 {"warp", l->wants.lanes == 32},
+                 {"step", registers == l->matrices},
+                 {"matrix", l->matrices == 1},
+                 {"register", registers == 1 || 4 * registers == l->unit},
+                 {"byte", l->unit >= 4}};
+    char text[120] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (names[i].zero && expr_uses(l->address, names[i].name))
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? ", " : "", names[i].name);
+    return n > 0 ? must_format("always 0 in this matrix, so what the address does with it is not proved: %s", text)
+                 : NULL;
+}
+
 void layout_free(struct layout *l) {
     if (!l)
         return;

@@ -39,8 +39,12 @@ static bool read_matrix(const struct reader *r) {
     size_t which = 0;
     if (!map_of(r, "matrix", keys, &m, true) ||
         !number(r, m, "rows", "matrix", 1, LAYOUT_MOST_BYTES, true, &r->l->rows) ||
-        !number(r, m, "row_bytes", "matrix", 1, LAYOUT_MOST_BYTES / r->l->rows, true, &r->l->row_bytes))
+        !number(r, m, "row_bytes", "matrix", 1, LAYOUT_MOST_BYTES, true, &r->l->row_bytes))
         return false;
+    if (r->l->row_bytes > LAYOUT_MOST_BYTES / r->l->rows)
+        return yaml_fail(r->doc, yaml_get(m, "row_bytes"), 0, r->e,
+                         "matrix.row_bytes: %u rows of %u bytes are %llu bytes; at most %d are proved", r->l->rows,
+                         r->l->row_bytes, (unsigned long long)r->l->rows * r->l->row_bytes, LAYOUT_MOST_BYTES);
     if ((major = yaml_get(m, "major")) && !yaml_choice(r->doc, major, "matrix.major", majors, &which, r->e))
         return false;
     r->l->mn_major = which == 1;

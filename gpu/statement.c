@@ -23,12 +23,24 @@ bool statement_refute(struct statement *s, const char *format, ...) {
     return false;
 }
 
-void statement_list_free(struct statement_list *l) {
-    for (size_t i = 0; i < l->count; ++i) {
-        free(l->items[i].name);
-        free(l->items[i].text);
-        free(l->items[i].counterexample);
+void statement_free(struct statement *s) {
+    if (s->wrong) {
+        free(s->wrong->holds);
+        free(s->wrong->wants);
+        free(s->wrong->mistake);
     }
+    free(s->wrong);
+    free(s->name);
+    free(s->text);
+    free(s->counterexample);
+    free(s->file);
+    free(s->note);
+    *s = (struct statement){.name = NULL};
+}
+
+void statement_list_free(struct statement_list *l) {
+    for (size_t i = 0; i < l->count; ++i)
+        statement_free(&l->items[i]);
     free(l->items);
     *l = (struct statement_list){NULL, 0};
 }
@@ -45,4 +57,16 @@ bool statement_selected(const char *name, const char *const *patterns, size_t co
     for (size_t i = 0; i < count && !selected; ++i)
         selected = strpbrk(patterns[i], "*?[") ? fnmatch(patterns[i], name, 0) == 0 : strstr(name, patterns[i]) != NULL;
     return selected;
+}
+
+const char *statement_unmatched(const struct statement_list *l, size_t first, const char *const *patterns,
+                                size_t count) {
+    for (size_t k = 0; k < count; ++k) {
+        bool found = false;
+        for (size_t i = first; i < l->count && !found; ++i)
+            found = statement_selected(l->items[i].name, &patterns[k], 1);
+        if (!found)
+            return patterns[k];
+    }
+    return NULL;
 }

@@ -181,10 +181,14 @@ static bool put(const char *path, const char *bytes, size_t size) {
     return good;
 }
 
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? must_format("%.*s", (int)(slash - path) + 1, path) : must_strdup(".");
+}
+
 /* The folder that a name is made in. */
 static bool folder_takes_files(const char *path) {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash != NULL ? must_format("%.*s", (int)(slash - path) + 1, path) : must_strdup(".");
+    char *folder = folder_of(path);
     const bool good = access(folder, W_OK | X_OK) == 0;
     const int why = errno;
     free(folder);
@@ -222,6 +226,23 @@ static bool can_put(const char *path) {
 bool file_same(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && same_file(&x, &y);
+}
+
+bool file_same_place(const char *a, const char *b) {
+    struct stat there;
+    char *x = follow(a), *y = follow(b);
+    bool same = file_same(a, b);
+    if (!same && x != NULL && y != NULL && stat(x, &there) != 0 && stat(y, &there) != 0) {
+        const char *in_x = strrchr(x, '/'), *in_y = strrchr(y, '/');
+        char *folder_x = folder_of(x), *folder_y = folder_of(y);
+        same = strcmp(in_x != NULL ? in_x + 1 : x, in_y != NULL ? in_y + 1 : y) == 0 &&
+               (strcmp(folder_x, folder_y) == 0 || file_same(folder_x, folder_y));
+        free(folder_x);
+        free(folder_y);
+    }
+    free(x);
+    free(y);
+    return same;
 }
 
 bool file_is_stream(const char *path, FILE *stream) {

@@ -21,6 +21,8 @@ bool file_can_put(const char *path, struct error *e);
 
 /* Both paths lead to one file that is there. */
 bool file_same(const char *a, const char *b);
+/* The same, or both would make one new file. */
+bool file_same_place(const char *a, const char *b);
 /* The path leads to where a stream goes already. */
 bool file_is_stream(const char *path, FILE *stream);
 

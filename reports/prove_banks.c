@@ -33,26 +33,26 @@ static char *lanes_text(uint32_t lanes) {
     return ranges(set, LANES);
 }
 
-/* "rows 0-3" of the lanes, or NULL where lanes have no rows. */
-static char *rows_text(uint32_t lanes, const struct bank_access_lanes *a) {
-    if (a == NULL)
+/* "rows 0-3" of the lanes, or NULL where they have none (UINT32_MAX). row: (LANES), or NULL. */
+static char *rows_text(uint32_t lanes, const uint32_t *row) {
+    uint32_t end = 0;
+    for (unsigned lane = 0; lane < LANES && row; ++lane)
+        end = lanes >> lane & 1 && row[lane] != UINT32_MAX && row[lane] + 1 > end ? row[lane] + 1 : end;
+    if (end == 0)
         return NULL;
-    uint32_t most = 0;
+    bool *set = must_calloc(end, sizeof *set);
     for (unsigned lane = 0; lane < LANES; ++lane)
-        most = lanes >> lane & 1 && a->row[lane] > most ? a->row[lane] : most;
-    bool *set = must_calloc(most + 1, sizeof *set);
-    for (unsigned lane = 0; lane < LANES; ++lane)
-        if (lanes >> lane & 1)
-            set[a->row[lane]] = true;
-    char *text = ranges(set, most + 1),
+        if (lanes >> lane & 1 && row[lane] != UINT32_MAX)
+            set[row[lane]] = true;
+    char *text = ranges(set, end),
          *whole = must_format("%s %s", strchr(text, ' ') || strchr(text, '-') ? "rows" : "row", text);
     free(set);
     free(text);
     return whole;
 }
 
-static void print_lanes(FILE *out, uint32_t lanes, const struct bank_access_lanes *a) {
-    char *text = lanes_text(lanes), *rows = rows_text(lanes, a);
+static void print_lanes(FILE *out, uint32_t lanes, const uint32_t *row) {
+    char *text = lanes_text(lanes), *rows = rows_text(lanes, row);
     fprintf(out, "lane%s %s%s%s%s\n", lanes & (lanes - 1) ? "s" : "", text, rows ? " (" : "", rows ? rows : "",
             rows ? ")" : "");
     free(text);
@@ -61,7 +61,7 @@ static void print_lanes(FILE *out, uint32_t lanes, const struct bank_access_lane
 
 /* Lanes of a phase that ask for the same banks with different words: in words, one line for each set of banks. */
 static void print_meetings(FILE *out, const struct bank_op *op, const uint32_t at[LANES], uint32_t lanes,
-                           const struct bank_access_lanes *a) {
+                           const uint32_t *row) {
     const uint32_t group = op->bytes > 4 ? op->bytes / 4 : 1;
     for (uint32_t bank = 0; bank < BANKS; bank += group) {
         uint32_t here = 0, words[LANES] = {0}, distinct = 0;
@@ -82,12 +82,12 @@ static void print_meetings(FILE *out, const struct bank_op *op, const uint32_t a
             fprintf(out, "    banks %u-%u are asked for %u words each by ", bank, bank + group - 1, distinct);
         else
             fprintf(out, "    bank %u is asked for %u words by ", bank, distinct);
-        print_lanes(out, here, a);
+        print_lanes(out, here, row);
     }
 }
 
 static void print_access(FILE *out, const struct bank_op *op, const uint32_t at[LANES], uint32_t active,
-                         const struct bank_access_lanes *a) {
+                         const uint32_t *row) {
     const struct bank_plan p = bank_plan(op, at, active);
     unsigned first = 0;
     if (p.merged)
@@ -100,9 +100,9 @@ static void print_access(FILE *out, const struct bank_op *op, const uint32_t at[
             for (unsigned lane = 0; lane < LANES; ++lane)
                 lanes |= (uint32_t)(p.wavefront[lane] == w) << lane;
             fprintf(out, "    wavefront %u: ", w);
-            print_lanes(out, lanes, a);
+            print_lanes(out, lanes, row);
         }
-        print_meetings(out, op, at, p.lanes[k], a);
+        print_meetings(out, op, at, p.lanes[k], row);
     }
 }
 
@@ -163,7 +163,7 @@ void banks_tile_text(FILE *out, const struct bank_tile *t) {
     print_sum(out, &t->op, bank_tile_accesses(t), bank_tile_count(t));
     struct bank_access_lanes a = {.active = 0};
     print_which(out, worst_access(t, &a), bank_tile_accesses(t));
-    print_access(out, &t->op, a.at, a.active, &a);
+    print_access(out, &t->op, a.at, a.active, a.row);
 }
 
 static char *access_svg(const char *title, const struct bank_op *op, const uint32_t at[LANES], uint32_t active,
@@ -200,7 +200,7 @@ void banks_layout_text(FILE *out, const struct layout *l, const struct bank_layo
     fprintf(out, "\n");
     print_sum(out, &b->op, b->accesses, b->count);
     print_which(out, b->worst, b->accesses);
-    print_access(out, &b->op, b->at, bank_op_lanes(&b->op), NULL);
+    print_access(out, &b->op, b->at, bank_op_lanes(&b->op), b->row);
 }
 
 char *banks_layout_svg(const struct layout *l, const struct bank_layout *b, size_t *size) {
@@ -245,14 +245,16 @@ struct banks_totals banks_table_text(FILE *out, const struct bank_table *t) {
         const struct bank_row *r = &t->rows[i];
         const struct bank_count c = bank_row_count(r);
         const bool differs = bank_row_differs(r);
-        char shown[256], op[sizeof r->op.name];
-        bank_op_table_name(&r->op, op);
-        fprintf(out, "%s\t%s\t%u\t%u", op, printable(shown, sizeof shown, r->label, strlen(r->label)), c.wavefronts,
-                c.conflicts);
+        char shown[256];
+        fprintf(out, "%s\t%s\t%u\t%u", r->written, printable(shown, sizeof shown, r->label, strlen(r->label)),
+                c.wavefronts, c.conflicts);
         if (differs)
             fprintf(out, "\tDIFFERS: line %zu states %u and %u", r->line, r->count.wavefronts, r->count.conflicts);
+        const bool uncounted = bank_row_uncounted(r);
+        if (uncounted)
+            fprintf(out, "\tNOT COUNTED: line %zu states 0 wavefronts, an access takes at least 1", r->line);
         fprintf(out, "\n");
-        ++*(differs ? &n.failed : r->stated ? &n.passed : &n.skipped);
+        ++*(differs ? &n.failed : r->stated && !uncounted ? &n.passed : &n.skipped);
     }
     if (n.passed + n.failed > 0)
         fprintf(out, "%zu passed, %zu failed, %zu skipped\n", n.passed, n.failed, n.skipped);

@@ -6,6 +6,7 @@
 #include "../gpu/bank_layout.h"
 #include "../gpu/bank_table.h"
 #include "../gpu/bank_tile.h"
+#include "../gpu/statement.h"
 #include <stdio.h>
 
 /* The start bank of every row (of the first 64), the sum over all accesses, and the first access with the most
@@ -15,9 +16,10 @@ bool banks_tile_json(const char *path, const struct bank_tile *t, struct error *
 /* That access as a picture (svg.h); (*size) bytes, freed by the caller, NULL without memory. */
 char *banks_tile_svg(const struct bank_tile *t, size_t *size);
 
-/* The same of a layout; its accesses know lanes, not rows. */
+/* The same of a layout. proof: what layout_prove says of it, for "fragments" and "counterexample". */
 void banks_layout_text(FILE *out, const struct layout *l, const struct bank_layout *b);
-bool banks_layout_json(const char *path, const struct layout *l, const struct bank_layout *b, struct error *e);
+bool banks_layout_json(const char *path, const struct layout *l, const struct bank_layout *b,
+                       const struct statement *proof, struct error *e);
 char *banks_layout_svg(const struct layout *l, const struct bank_layout *b, size_t *size);
 
 /* One line a stride, cheapest first, with the swizzles that serve at it. */

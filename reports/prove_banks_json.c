@@ -81,7 +81,8 @@ bool banks_tile_json(const char *path, const struct bank_tile *t, struct error *
     return json_end(&lines, path, e);
 }
 
-bool banks_layout_json(const char *path, const struct layout *l, const struct bank_layout *b, struct error *e) {
+bool banks_layout_json(const char *path, const struct layout *l, const struct bank_layout *b,
+                       const struct statement *proof, struct error *e) {
     struct json_lines lines;
     json_begin(&lines);
     struct fy_document *d = json_next(&lines);
@@ -95,6 +96,8 @@ bool banks_layout_json(const char *path, const struct layout *l, const struct ba
     add_count(d, m, b->count);
     json_add(d, m, "worst_access", unsigned_node(d, b->worst));
     add_plan(d, m, &b->op, b->at, bank_op_lanes(&b->op));
+    json_add_string(d, m, "fragments", proof->proved ? "proved" : "refuted");
+    json_add_string(d, m, "counterexample", proof->counterexample);
     json_put(&lines, d, m);
     return json_end(&lines, path, e);
 }
@@ -137,12 +140,14 @@ bool banks_table_json(const char *path, const char *table, const struct bank_tab
         const struct bank_row *r = &t->rows[i];
         struct fy_node *one = fy_node_create_mapping(d);
         json_add(d, one, "line", unsigned_node(d, r->line));
-        json_add_string(d, one, "op", r->op.name);
+        json_add_string(d, one, "op", r->written);
         json_add_string(d, one, "label", r->label);
         add_count(d, one, bank_row_count(r));
         if (r->stated) {
             json_add(d, one, "stated_wavefronts", unsigned_node(d, r->count.wavefronts));
             json_add(d, one, "stated_conflicts", unsigned_node(d, r->count.conflicts));
+        }
+        if (r->stated && !bank_row_uncounted(r)) {
             json_add(d, one, "equal", json_bool(d, !bank_row_differs(r)));
         }
         fy_node_sequence_append(all, one);

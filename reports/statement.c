@@ -19,6 +19,11 @@ static void safe(FILE *out, const char *text) {
     fputs(printable(shown, sizeof shown, text, strlen(text)), out);
 }
 
+void statement_counterexample(FILE *out, const struct statement *s) {
+    safe(out, s->counterexample);
+    fprintf(out, "\n");
+}
+
 void statement_table(FILE *out, const struct statement_list *l) {
     const int width = widest(l);
     for (size_t i = 0; i < l->count; ++i) {
@@ -30,7 +35,10 @@ void statement_table(FILE *out, const struct statement_list *l) {
         fprintf(out, "\n");
         if (!s->proved) {
             fprintf(out, "         ");
-            safe(out, s->counterexample);
+            statement_counterexample(out, s);
+        } else if (s->note) {
+            fprintf(out, "         note: ");
+            safe(out, s->note);
             fprintf(out, "\n");
         }
     }
@@ -48,6 +56,18 @@ void statement_totals(FILE *out, const struct statement_list *l, size_t skipped)
             skipped);
 }
 
+static struct fy_node *wrong_byte_node(struct fy_document *d, const struct wrong_byte *w) {
+    struct fy_node *m = fy_node_create_mapping(d);
+    json_add(d, m, "warp", json_number(d, "%u", w->warp));
+    json_add(d, m, "lane", json_number(d, "%u", w->lane));
+    json_add(d, m, "register", json_number(d, "%u", w->reg));
+    json_add(d, m, "byte", json_number(d, "%u", w->byte));
+    json_add_string(d, m, "holds", w->holds);
+    json_add_string(d, m, "wants", w->wants);
+    json_add_string(d, m, "mistake", w->mistake);
+    return m;
+}
+
 static struct fy_node *statements_node(struct fy_document *d, const char *subject, const struct statement_list *l) {
     struct fy_node *m = fy_node_create_mapping(d), *all = fy_node_create_sequence(d);
     const size_t refuted = statements_refuted(l);
@@ -60,6 +80,10 @@ static struct fy_node *statements_node(struct fy_document *d, const char *subjec
         json_add(d, one, "domain", json_number(d, "%" PRIu64, s->domain));
         json_add_string(d, one, "result", s->proved ? "proved" : "refuted");
         json_add_string(d, one, "counterexample", s->counterexample);
+        json_add_string(d, one, "file", s->file);
+        if (s->wrong)
+            json_add(d, one, "wrong_byte", wrong_byte_node(d, s->wrong));
+        json_add_string(d, one, "note", s->note);
         fy_node_sequence_append(all, one);
     }
     json_add(d, m, "statements", all);

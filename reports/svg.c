@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEFT = 56, TOP = 62, WIDTH = 44, HEIGHT = 18, LEGEND = 24 };
+enum { LEFT = 56, TOP = 62, WIDTH = 44, HEIGHT = 18, LEGEND = 24, NOTE = 14 };
 
 /* Light enough for black text, far enough apart for neighbours. */
 static const char *const colours[SVG_COLOURS] = {"#fde0c5", "#cfe8fc", "#d9f2d0", "#f7d4e4",
@@ -56,13 +56,18 @@ static void draw(FILE *out, const struct svg_grid *g) {
     const unsigned title_width = 16 + 8 * (unsigned)strlen(g->title);
     unsigned width = LEFT + (grid_width > legend_width ? grid_width : legend_width) + 12;
     width = title_width > width ? title_width : width;
+    for (size_t i = 0; i < g->note_count; ++i) {
+        const unsigned note = 20 + 6 * (unsigned)strlen(g->notes[i]) + (unsigned)strlen(g->notes[i]) / 4;
+        width = note > width ? note : width;
+    }
+    const unsigned legend = g->legend_count ? LEGEND : 0,
+                   height = bottom + 12 + legend + NOTE * (unsigned)g->note_count;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n"
             "<style>text{font:10px monospace;text-anchor:middle}text.t{font-size:13px;text-anchor:start}"
-            "text.h{fill:#666666}rect{stroke:#888888;stroke-width:0.5}</style>\n"
+            "text.h{fill:#666666}text.n{fill:#666666;text-anchor:start}rect{stroke:#888888;stroke-width:0.5}</style>\n"
             "<rect x=\"0\" y=\"0\" width=\"%u\" height=\"%u\" fill=\"#ffffff\"/>\n",
-            width, bottom + 12 + (g->legend_count ? LEGEND : 0), width, bottom + 12 + (g->legend_count ? LEGEND : 0),
-            width, bottom + 12 + (g->legend_count ? LEGEND : 0));
+            width, height, width, height, width, height);
     label(out, 8, 20, " class=\"t\"", g->title);
     label(out, LEFT + grid_width / 2, TOP - 22, " class=\"h\"", g->column_axis);
     label(out, LEFT / 2 - 8, TOP - 8, " class=\"h\"", g->row_axis);
@@ -75,6 +80,8 @@ static void draw(FILE *out, const struct svg_grid *g) {
     }
     for (size_t i = 0; i < g->legend_count; ++i)
         cell(out, LEFT + (unsigned)i * (w + 8), bottom + 10, w, h, &g->legend[i]);
+    for (size_t i = 0; i < g->note_count; ++i)
+        label(out, 8, bottom + legend + NOTE * (unsigned)(i + 1) + 2, " class=\"n\"", g->notes[i]);
     fputs("</svg>\n", out);
 }
 
@@ -138,7 +145,10 @@ char *svg_lane_map(const struct fragment *f, size_t *size) {
     char **along = run_names(across, run), **rows = run_names(f->rows, 1);
     char *title = must_format("%s: %s T, register r of each element, %u bits", f->name,
                               f->lanes > 32 ? "thread" : "lane", f->bits);
+    const char *const note = "colours: lane / 4";
     const struct svg_grid g = {.title = title,
+                               .notes = &note,
+                               .note_count = 1,
                                .row_axis = down ? f->column_name : f->row_name,
                                .column_axis = down ? f->row_name : f->column_name,
                                .rows = down ? across : f->rows,
@@ -176,7 +186,13 @@ char *svg_bank_map(const char *title, const struct svg_touch *touches, size_t co
         cells[at].label = longer;
         cells[at].colour = lanes[at] == 1 ? touches[i].lane / 4 % SVG_COLOURS : cells[at].colour;
     }
+    static const char *const notes[] = {
+        "T4: lane 4 takes a word of this bank in this wavefront; T0+7: lane 0 and 7 more "
+        "lanes take the same word",
+        "colours: the first lane / 4"};
     const struct svg_grid g = {.title = title,
+                               .notes = notes,
+                               .note_count = 2,
                                .row_axis = "wave",
                                .column_axis = "bank",
                                .rows = rows,

@@ -21,6 +21,8 @@ struct svg_grid {
     const char *const *row_names, *const *column_names; /* (rows), (columns); NULL: 0, 1, 2 ... */
     const struct svg_cell *legend;                      /* (legend_count), may be NULL */
     size_t legend_count;
+    const char *const *notes; /* (note_count) lines below all, may be NULL */
+    size_t note_count;
     unsigned cell_width, cell_height; /* pixels; 0: 44 and 18 */
 };
 
@@ -32,8 +34,9 @@ char *svg_grid(const struct svg_grid *g, size_t *size);
 char *svg_lane_map(const struct fragment *f, size_t *size);
 
 /* A layout: shared memory in lines of 128 bytes, 16 bytes (four banks) a cell, each with the row and byte of the matrix
- * that begin there, coloured by row, and before them the lanes of warp 0 whose addresses of the first tile lead there.
- * At most SVG_LINES lines are drawn. NULL, and why in e: no memory, or an expression has no value. */
+ * that come first there (+n: as many more pieces of other rows or of padding), coloured by row, and before them the
+ * lanes of warp 0 whose addresses of the first tile lead there (T0+7: lane 0 and seven more). At most SVG_LINES lines
+ * are drawn. NULL, and why in e: no memory, or an expression has no value. */
 enum { SVG_LINES = 64 };
 char *svg_layout(const struct layout *l, size_t *size, struct error *e);
 

@@ -9,12 +9,31 @@
 enum { LINE = 128, CHUNKS = LINE / 16 };
 
 static char *label_of(const struct layout_chunk *c) {
-    char lanes[32] = "";
-    if (c->lanes > 0)
-        snprintf(lanes, sizeof lanes, c->lanes > 1 ? "T%u+%u " : "T%u ", c->lane, c->lanes - 1);
-    return c->row >= 0    ? must_format("%sr%lld b%lld", lanes, (long long)c->row, (long long)c->byte)
-           : c->lanes > 0 ? must_format("%s?", lanes)
-                          : NULL;
+    char lanes[32] = "", more[16] = "";
+    const int count = __builtin_popcount(c->lanes);
+    if (count > 0)
+        snprintf(lanes, sizeof lanes, count > 1 ? "T%d+%d " : "T%d ", __builtin_ctz(c->lanes), count - 1);
+    if (c->pieces > 1)
+        snprintf(more, sizeof more, " +%u", c->pieces - 1);
+    return c->row >= 0 ? must_format("%sr%lld b%lld%s", lanes, (long long)c->row, (long long)c->byte, more)
+           : count > 0 ? must_format("%s?", lanes)
+                       : NULL;
+}
+
+/* The lines below the picture: what its labels mean, as far as it has them. */
+static size_t explain(const struct layout *l, const struct layout_chunk *chunks, size_t count, const char *notes[3]) {
+    bool mixed = false;
+    size_t n = 0;
+    for (size_t i = 0; i < count; ++i)
+        mixed = mixed || (chunks[i].row >= 0 && chunks[i].pieces > 1);
+    if (l->access != LAYOUT_WGMMA)
+        notes[n++] = "T4: the address of lane 4 leads here, for the first tile; T0+7: those of lane 0 and 7 more lanes";
+    notes[n++] = mixed
+                     ? "r2 b0: byte 0 of row 2 comes first in these 16 bytes; +3: and 3 more pieces, of other rows or "
+                       "padding; white: padding"
+                     : "r2 b0: these 16 bytes are those of row 2 from byte 0 on; white: padding";
+    notes[n++] = "colours: row % 8";
+    return n;
 }
 
 char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
@@ -26,16 +45,24 @@ char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
     struct svg_cell *cells = must_calloc((size_t)lines * CHUNKS, sizeof *cells);
     char **names = must_calloc(lines + 1, sizeof *names), *text = NULL, name[96];
     if (layout_chunks(l, chunks, (size_t)lines * CHUNKS, e)) {
-        for (size_t i = 0; i < (size_t)lines * CHUNKS; ++i)
+        size_t longest = 16;
+        for (size_t i = 0; i < (size_t)lines * CHUNKS; ++i) {
             cells[i] = (struct svg_cell){label_of(&chunks[i]),
                                          chunks[i].row < 0 ? SVG_COLOURS - 1 : (unsigned)chunks[i].row % SVG_COLOURS};
+            const size_t length = cells[i].label ? strlen(cells[i].label) : 0;
+            longest = length > longest ? length : longest;
+        }
         for (unsigned i = 0; i < lines; ++i)
             names[i] = must_format("%u", (l->plane_offset / LINE + i) * LINE);
         char *title =
             must_format("%s: row r, byte b of the matrix%s%s%s", printable(name, sizeof name, l->name, strlen(l->name)),
                         l->access == LAYOUT_WGMMA ? "" : "; T: lanes of ",
                         l->access == LAYOUT_WGMMA ? "" : l->access_name, lines < all ? "; the first 8192 bytes" : "");
+        const char *notes[3];
+        const size_t note_count = explain(l, chunks, (size_t)lines * CHUNKS, notes);
         text = svg_grid(&(struct svg_grid){.title = title,
+                                           .notes = notes,
+                                           .note_count = note_count,
                                            .row_axis = "byte",
                                            .column_axis = "bank",
                                            .rows = lines,
@@ -43,7 +70,7 @@ char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
                                            .cells = cells,
                                            .row_names = (const char *const *)names,
                                            .column_names = banks,
-                                           .cell_width = 104},
+                                           .cell_width = 8 + 6 * (unsigned)longest},
                         size);
         free(title);
         if (!text)

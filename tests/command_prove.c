@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(prove_command, .init = make_folder, .fini = remove_folder);
 
@@ -51,18 +52,39 @@ Test(prove_command, layouts) {
     expect_result(run_command("prove fragments --layout %s/x.yaml", run_folder), 2, "x.yaml:2:1: unknown key 'frob'");
 }
 
+/* A proof says what it leaves open. */
+Test(prove_command, notes) {
+    static const char text[] = "layout: n\nmatrix: {rows: 64, row_bytes: 32}\nmemory: {stride: 48}\n"
+                               "plane: {bytes: 3072}\nload: ldmatrix.x4\n"
+                               "address: (tile_row + 16 * warp + lane % 16) * 48 + tile_byte + lane / 16 * 16\n"
+                               "wants: mma.m16n8k32.s8 A\n";
+    put_file("n.yaml", text, sizeof text - 1);
+    expect_result(run_command("prove fragments --layout %s/n.yaml --json %s/n.json", run_folder, run_folder), 0,
+                  "rows of 32 bytes\n         note: always 0 in this matrix, so what the address does with "
+                  "it is not proved: tile_byte, warp\n1 proved");
+    char *json = in_folder("n.json");
+    cr_expect(strstr(json, "n.yaml\", \"note\": \"always 0"), "%s", json);
+    free(json);
+    struct result r = run_command("prove fragments --layout fixtures/layouts/slots_48.yaml");
+    cr_expect(!strstr(r.text, "note"), "%s", r.text);
+    free(r.text);
+}
+
 Test(prove_command, json) {
     expect_result(
         run_command("prove fragments movmatrix --layout fixtures/layouts/plants/word_offset.yaml --json %s/p.json",
                     run_folder),
         1, "2 proved, 1 refuted");
     char *text = in_folder("p.json");
-    cr_expect(strstr(text, "{\"subject\": \"fragments\", \"statements\": [{\"name\": \"layout/word_offset\"") == text &&
-                  strstr(text,
-                         "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
+    cr_expect(
+        strstr(text, "{\"subject\": \"fragments\", \"statements\": [{\"name\": \"layout/word_offset\"") == text &&
+            strstr(text, "\"domain\": 1, \"result\": \"refuted\", \"counterexample\": \"lane 0, register 0, byte 0 "
                          "holds row 0 k 4;") &&
-                  strstr(text, "{\"name\": \"movmatrix/twice\"") && strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
-              "%s", text);
+            strstr(text, "\"file\": \"fixtures/layouts/plants/word_offset.yaml\", \"wrong_byte\": {\"warp\": 0, "
+                         "\"lane\": 0, \"register\": 0, \"byte\": 0, \"holds\": \"row 0 k 4\", \"wants\": \"row 0 "
+                         "k 0\", \"mistake\": \"word offset: every address is 1 word (4 bytes) too high\"}}") &&
+            strstr(text, "{\"name\": \"movmatrix/twice\"") && strstr(text, "\"proved\": 2, \"refuted\": 1}\n"),
+        "%s", text);
     free(text);
     expect_result(run_command("prove fragments movmatrix --json %s", run_folder), 2, "cannot write");
     cr_expect_eq(files_in_folder(), 1, "one file");
@@ -118,12 +140,106 @@ Test(prove_command, outputs) {
     expect_result(run_command("prove fragments movmatrix --json /dev/stdout"), 0, "\"result\": \"proved\"");
 }
 
+static const char small_layout[] = "layout: %s\nmatrix: {rows: 16, row_bytes: 32}\nmemory: {stride: 48}\n"
+                                   "plane: {bytes: 768}\nload: ldmatrix.x4\n"
+                                   "address: lane %% 16 * 48 + lane / 16 * 16\nwants: mma.m16n8k32.s8 A\n";
+
+static void put_layout(const char *file, const char *name) {
+    char *text = must_format(small_layout, name);
+    put_file(file, text, strlen(text));
+    free(text);
+}
+
+/* No output replaces an input or another output, by whatever path; and then nothing is written at all. */
+Test(prove_command, files_apart) {
+    const char *const d = run_folder;
+    put_layout("l.svg", "x-y");
+    put_layout("m.yaml", "x/y");
+    char *to = must_format("%s/l.svg", d), *link = must_format("%s/link.svg", d);
+    cr_assert(symlink(to, link) == 0);
+    free(to);
+    free(link);
+    expect_result(run_command("prove fragments --layout %s/l.svg --svg %s/l.svg", d, d), 2, "l.svg is the input");
+    expect_result(run_command("prove fragments --layout %s/link.svg --svg %s/l.svg", d, d), 2, "l.svg is the input");
+    expect_result(run_command("prove fragments --layout %s/l.svg --svg %s/./l.svg", d, d), 2, "l.svg is the input");
+    expect_result(run_command("prove fragments movmatrix ldmatrix.x1/bijection --json %s/o.svg --svg %s/o.svg", d, d),
+                  2, "--json and --svg name one file");
+    expect_result(run_command("prove fragments movmatrix --json %s/o --svg %s/./o", d, d), 2,
+                  "--json and --svg name one file");
+    expect_result(run_command("prove fragments movmatrix --runner machine --record %s/o --json %s/o", d, d), 2,
+                  "--json and --record name one file");
+    expect_result(run_command("prove fragments movmatrix --runner machine --record %s/o --golden %s/o", d, d), 2,
+                  "/o is the input");
+    expect_result(run_command("prove fragments --layout %s/l.svg --layout %s/m.yaml --svg %s/pictures", d, d, d), 2,
+                  "m.yaml name one file");
+    expect_result(run_command("prove banks --layout %s/m.yaml --svg %s/./m.yaml", d, d), 2, "m.yaml is the input");
+    expect_result(run_command("prove banks --rows 8 --row-bytes 16 --stride 16 --json %s/o --svg %s/./o", d, d), 2,
+                  "--json and --svg name one file");
+    cr_expect_eq(files_in_folder(), 3, "something was written");
+    put_layout("layout-z.svg", "z");
+    expect_result(run_command("prove fragments --layout %s/layout-z.svg --svg %s", d, d), 2,
+                  "layout-z.svg is the input");
+    expect_result(run_command("prove fragments --layout %s/m.yaml --svg %s --json %s/layout-x-y.svg", d, d, d), 2,
+                  "name one file");
+    cr_expect_eq(files_in_folder(), 4, "something was written");
+    expect_result(run_command("prove fragments movmatrix --json /dev/null"), 0, "proved");
+    expect_result(run_command("prove fragments --layout %s/m.yaml --svg %s/x.SVG", d, d), 0, "proved");
+    free(in_folder("x.SVG"));
+}
+
+Test(prove_command, options_given_twice) {
+    static const char *const rows[] = {
+        "fragments --svg a --svg b",
+        "fragments --json a --json b",
+        "fragments --runner machine --runner machine",
+        "fragments --record a --record b",
+        "fragments --golden a --golden b",
+        "banks --layout fixtures/layouts/slots_48.yaml --layout fixtures/layouts/dense_32.yaml",
+        "banks --table a --table b",
+        "banks --rows 8 --rows 8",
+        "banks --mask 1 --mask 2",
+        "banks --xor 1 --xor 2",
+        "banks --json a --json a",
+        "banks --svg a --svg a",
+        "banks --op ld8 --op ld8"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *want =
+            must_format("%.*s is given twice", (int)strcspn(strstr(rows[i], "--"), " "), strstr(rows[i], "--"));
+        expect_result(run_command("prove %s", rows[i]), 2, want);
+        free(want);
+    }
+    expect_result(run_command("prove fragments --list --list movmatrix/twice"), 0, "movmatrix/twice");
+}
+
+/* Each pattern selects something, also beside layouts and other patterns. */
+Test(prove_command, patterns) {
+    const char *const layout = "--layout fixtures/layouts/slots_48.yaml";
+    expect_result(run_command("prove fragments %s nosuch", layout), 3, "no statement matches 'nosuch'");
+    expect_result(run_command("prove fragments %s movmatrix layout/slots_48", layout), 3,
+                  "no statement matches 'layout/slots_48'");
+    expect_result(run_command("prove fragments movmatrix nosuch"), 3, "no statement matches 'nosuch'");
+    expect_result(run_command("prove fragments --list movmatrix nosuch"), 3, "no statement matches 'nosuch'");
+    expect_result(run_command("prove banks rows/ nosuch"), 3, "no statement matches 'nosuch'");
+    expect_result(run_command("prove fragments movmatrix/executed"), 3,
+                  "'movmatrix/executed' selects kernels alone: they need --runner or --golden");
+    expect_result(run_command("prove fragments --list executed"), 0, "movmatrix/executed ");
+    expect_result(run_command("prove fragments --list --svg x"), 2, "--svg does not go with --list");
+    expect_result(run_command("prove fragments --list --json x"), 2, "--json does not go with --list");
+    expect_result(run_command("prove fragments --list --runner machine"), 2, "--runner does not go with --list");
+    expect_result(run_command("prove fragments --list --golden x"), 2, "--golden does not go with --list");
+}
+
 Test(prove_command, runners) {
     expect_result(run_command("prove fragments matrix.x2/executed --runner machine --record %s/r.zz", run_folder), 0,
                   "2 proved, 0 refuted\n2 passed, 0 failed, 0 skipped\n");
     expect_result(run_command("prove fragments executed --golden %s/r.zz", run_folder), 0,
                   "2 passed, 0 failed, 144 skipped\n");
     expect_result(run_command("prove fragments executed --golden %s/none.zz", run_folder), 2, "cannot be opened");
+    expect_result(run_command("prove --help >/dev/null; cp %s/r.zz %s/longer.zz; printf x >>%s/longer.zz", run_folder,
+                              run_folder, run_folder),
+                  0, "");
+    expect_result(run_command("prove fragments executed --golden %s/longer.zz", run_folder), 2,
+                  "not a record of fragments");
     put_file("bad.zz", "0123456789abcdef", 16);
     expect_result(run_command("prove fragments executed --golden %s/bad.zz", run_folder), 2,
                   "not a record of fragments");

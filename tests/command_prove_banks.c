@@ -136,7 +136,20 @@ Test(command_banks, tables) {
     expect_result(run_command("prove banks --table %s/t.tsv --json %s/t.tsv", run_folder, run_folder), 2,
                   "is the input");
     expect_result(run_command("prove banks --table fixtures/golden/banks_h200.tsv"), 0,
-                  "456 passed, 0 failed, 2 skipped\n");
+                  "456 passed, 0 failed, 2 skipped\n"); /* the two are lines 19 and 21, see fixtures/golden */
+    expect_result(run_command("prove banks --table fixtures/golden/banks_h200.tsv"), 0,
+                  "ld8\tstride1\t1\t0\tNOT COUNTED: line 19 states 0 wavefronts, an access takes at least 1\n");
+    expect_result(run_command("prove banks --list table/banks_h200.tsv"), 0,
+                  "(2 rows left out: 0 wavefronts, so no access was there)\n");
+    static const char none[] = "ld32\tx\t0\t0\t0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    put_file("none.tsv", none, sizeof none - 1);
+    expect_result(run_command("prove banks --table %s/none.tsv", run_folder), 0, "nothing was compared\n");
+    static const char zero[] =
+        "ldmatrix.x1\tx\t0\t5\t0 16 32 48 64 80 96 112 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+        "0 0 0\n";
+    put_file("0.tsv", zero, sizeof zero - 1);
+    expect_result(run_command("prove banks --table %s/0.tsv", run_folder), 1,
+                  "ldmatrix.x1\tx\t1\t0\tDIFFERS: line 1 states 0 and 5\n0 passed, 1 failed, 0 skipped\n");
     expect_result(run_command("prove banks --table -"), 2, "cannot read -");
     expect_result(run_command("prove banks --table /dev/zero"), 2, "not a regular file");
     expect_result(run_command("prove banks --table %s", run_folder), 2, "not a regular file");
@@ -180,6 +193,23 @@ Test(command_banks, the_picture_of_the_document) {
     free(kept);
 }
 
+/* Counts are of the addresses given; that they are not the operand's is said beside them. */
+Test(command_banks, refuted_layouts) {
+    expect_result(run_command("prove banks --layout fixtures/layouts/plants/matrices_1_2.yaml --wavefronts 16 --json "
+                              "%s/l.json",
+                              run_folder),
+                  0,
+                  "\nnote: prove fragments refutes this layout: lane 0, register 1, byte 0 holds row 0 k 16; mma wants "
+                  "row 8 k 0: matrices 1 and 2 exchanged\n1 passed");
+    expect_in("l.json", "\"fragments\": \"refuted\", \"counterexample\": \"lane 0, register 1");
+    static const char below[] = "layout: b\nmatrix: {rows: 16, row_bytes: 32}\nmemory: {stride: 48}\n"
+                                "plane: {bytes: 768}\nload: ldmatrix.x4\naddress: lane - 16\n"
+                                "wants: mma.m16n8k32.s8 A\n";
+    put_file("b.yaml", below, sizeof below - 1);
+    expect_result(run_command("prove banks --layout %s/b.yaml", run_folder), 2,
+                  "b.yaml:6:10: lane 0 gets bytes -16..-1 of a plane of 768 bytes: out of the plane");
+}
+
 /* Every flag, out of range or where it does not belong: one error that names it. */
 Test(command_banks, hostile_options) {
     static const struct {
@@ -221,6 +251,8 @@ Test(command_banks, hostile_options) {
         {"--table ''", "the name of a file is empty"},
         {"--layout /nosuch.yaml", "/nosuch.yaml"},
         {"--layout fixtures/layouts/plants/misaligned.yaml", "wants a multiple of 16"},
+        {"--layout fixtures/layouts/plants/past_the_plane.yaml",
+         "lane 0 gets bytes 3072..3087 of a plane of 3072 bytes: out of the plane"},
         {"--layout fixtures/layouts/wgmma_b.yaml", "wgmma_b.yaml:8:10: wgmma reads this operand by its descriptor"},
         {"--svg x", "a tile of rows needs --rows"},
         {"--svg ''", "--svg: want the name of a file"},

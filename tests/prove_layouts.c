@@ -19,12 +19,6 @@ static struct statement prove(const char *path) {
     return s;
 }
 
-static void free_statement(struct statement *s) {
-    free(s->name);
-    free(s->text);
-    free(s->counterexample);
-}
-
 static size_t files(const char *pattern) {
     glob_t g;
     cr_assert(glob(pattern, 0, NULL, &g) == 0, "no %s", pattern);
@@ -40,7 +34,7 @@ Test(prove_layouts, examples) {
         struct statement s = prove(g.gl_pathv[i]);
         cr_expect(s.proved && s.domain >= 1024, "%s: %llu bytes, %s", g.gl_pathv[i], (unsigned long long)s.domain,
                   s.proved ? "proved" : s.counterexample);
-        free_statement(&s);
+        statement_free(&s);
     }
     globfree(&g);
 }
@@ -93,13 +87,13 @@ Test(prove_layouts, plants) {
          "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 0 k 32: left out of the address: tile_byte"},
         {"rows_left_out",
          "lane 0, register 0, byte 0 holds row 0 k 0; mma wants row 16 k 0: left out of the address: tile_row"},
-        {"store_columns", "lane 1 gives the address 4, no multiple of 8: misaligned 8-byte access"},
+        {"store_columns", "lane 1 gives the address 4, no multiple of 8: misaligned 8-byte access; 8 would be right"},
         {"word_offset", "lane 0, register 0, byte 0 holds row 0 k 4; mma wants row 0 k 0: word offset: every address "
                         "is 1 word (4 bytes) too high"},
         {"wrong_half", "lane 0, register 2, byte 0 holds row 0 k 0; mma wants row 0 k 16: wrong half: bytes 0..15 of a "
                        "row for bytes 16..31"},
         {"wrong_half_of_k", "lane 0, register 0, byte 0 holds n 0 k 16; mma wants n 0 k 0: wrong half: bytes 16..31 of "
-                            "a row for bytes 0..15"},
+                            "a tile's row for bytes 0..15"},
         {"wrong_slot_stride", "lane 0, register 0, byte 0 holds padding, byte 32 of the plane; mma wants n 0 k 32: "
                               "wrong slot stride: the addresses step 32 bytes a slot, the slots lie 48 apart"},
         {"wrong_stride", "lane 0, register 1, byte 0 holds row 5 k 16; mma wants row 8 k 0: wrong stride: the "
@@ -114,6 +108,20 @@ Test(prove_layouts, plants) {
          "addresses has bits 4..5 by row bits from 1 on, that of the layout bits 4..6 by address bits from 7 on"},
         {"xor_then_add", "lane 4, register 2, byte 0 holds row 1 k 24 byte 0; mma wants row 1 k 8 byte 0: xor before "
                          "the addition: swizzle(a) + 16 where swizzle(a + 16) is wanted"},
+        {"k_after_xor", "lane 8, register 0, byte 0 holds row 2 k 48 byte 0; mma wants row 2 k 16 byte 0: xor before "
+                        "the addition: swizzle(a) + tile_byte where swizzle(a + tile_byte) is wanted"},
+        {"matrix_again", "lane 0, register 1, byte 0 holds row 0 k 0 byte 0; mma wants row 8 k 0 byte 0: matrix 1 is "
+                         "matrix 0 again, matrix 3 is matrix 2 again"},
+        {"plane_misaligned", "lane 0 gives the address 8, no multiple of 16: misaligned 16-byte row; the plane begins "
+                             "at 8, no multiple of 16"},
+        {"step_left_out", "lane 0, register 1, byte 0 holds row 0 k 0 byte 0; mma wants row 8 k 0 byte 0: left out of "
+                          "the address: step"},
+        {"tiles_exchanged", "lane 0, register 2, byte 0 holds n 0 k 16 byte 0; mma wants n 8 k 0 byte 0: every address "
+                            "is right for tiles: {rows: 1, columns: 2}"},
+        {"xor_of_offset", "lane 0, register 0, byte 0 holds row 0 k 8 byte 0; mma wants row 0 k 0 byte 0: word offset: "
+                          "before the swizzle every address is 4 words (16 bytes) too high"},
+        {"xor_too_much", "lane 4, register 0, byte 0 holds row 1 k 8 byte 0; mma wants row 1 k 0 byte 0: the address "
+                         "has an xor (bits 4..6 by row bits from 0 on), the layout has none"},
     };
     cr_expect_eq(files("fixtures/layouts/plants/*.yaml"), sizeof rows / sizeof *rows, "a plant without its words");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -121,7 +129,7 @@ Test(prove_layouts, plants) {
         struct statement s = prove(path);
         cr_expect(!s.proved && strcmp(s.counterexample, rows[i].want) == 0, "%s: \"%s\", want \"%s\"", rows[i].name,
                   s.proved ? "(proved)" : s.counterexample, rows[i].want);
-        free_statement(&s);
+        statement_free(&s);
         free(path);
     }
 }
@@ -165,7 +173,8 @@ Test(prove_layout_text, errors) {
         {2, "", "needs the key 'matrix'"},
         {2, "matrix: {rows: 16}", "x.yaml:2:9: matrix needs the key 'row_bytes'"},
         {2, "matrix: {rows: 0, row_bytes: 32}", "x.yaml:2:16: matrix.rows: 0 is not in 1 .. 262144"},
-        {2, "matrix: {rows: 262144, row_bytes: 2}", "x.yaml:2:35: matrix.row_bytes: 2 is not in 1 .. 1"},
+        {2, "matrix: {rows: 262144, row_bytes: 2}",
+         "x.yaml:2:35: matrix.row_bytes: 262144 rows of 2 bytes are 524288 bytes; at most 262144 are proved"},
         {2, "matrix: {rows: 16, row_bytes: 32, major: n}", "x.yaml:2:42: matrix.major cannot be 'n'"},
         {2, "matrix: {rows: 24, row_bytes: 32}",
          "x.yaml:7:8: the matrix holds 24 row x 32 k of mma.m16n8k32.s8/A, which takes 16 x 32 at a time"},
@@ -235,7 +244,7 @@ Test(prove_layout_text, expressions_without_a_value) {
         cr_assert(read_changed(rows[i].line, rows[i].text, &l, &e), "%s: %s", rows[i].text, e.text);
         cr_expect(!layout_prove(l, &s, &e) && strstr(e.text, rows[i].want), "%s: \"%s\", want \"%s\"", rows[i].text,
                   e.text, rows[i].want);
-        free_statement(&s);
+        statement_free(&s);
         layout_free(l);
     }
 }
@@ -267,7 +276,7 @@ Test(prove_layout_text, mistakes) {
         {3, "memory: {at: byte * 16 + row}",
          "no address is right: the 16 bytes that one address stands for do not lie together"},
         {3, "memory: {at: row * 32 + byte / 2}",
-         "both lie at byte 0 of the plane: two bytes of the matrix at one address"},
+         "row 0 byte 0 and row 0 byte 1 of the matrix both lie at byte 0 of the plane"},
         {3, "memory: {at: row * 48 + byte - 1}",
          "row 0 byte 0 of the matrix lies at byte -1 of a plane of 768 bytes: out of the plane"},
         {3, "memory: {stride: 40}", "wrong stride: the addresses step 48 bytes a row, the rows lie 40 apart"},
@@ -280,7 +289,7 @@ Test(prove_layout_text, mistakes) {
         cr_assert(layout_prove(l, &s, &e), "%s: %s", rows[i].text, e.text);
         cr_expect(!s.proved && strstr(s.counterexample, rows[i].want), "%s: \"%s\", want \"%s\"", rows[i].text,
                   s.proved ? "(proved)" : s.counterexample, rows[i].want);
-        free_statement(&s);
+        statement_free(&s);
         layout_free(l);
     }
 }

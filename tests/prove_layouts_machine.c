@@ -294,9 +294,7 @@ static bool expect_same(const char *what, const struct layout *l) {
     free(got);
     free(addresses);
     free(w.plane);
-    free(s.name);
-    free(s.text);
-    free(s.counterexample);
+    statement_free(&s);
     return ran;
 }
 
@@ -321,9 +319,7 @@ static bool expect_same_stores(const char *what, const struct layout *l) {
     free(plane);
     free(addresses);
     free(w.plane);
-    free(s.name);
-    free(s.text);
-    free(s.counterexample);
+    statement_free(&s);
     return ran;
 }
 
@@ -387,9 +383,7 @@ Test(prove_layouts, combined_as_the_machine_loads_them) {
         struct statement s;
         cr_assert(layout_prove(&l, &s, &e), "%s", e.text);
         proved += s.proved;
-        free(s.name);
-        free(s.text);
-        free(s.counterexample);
+        statement_free(&s);
         ran += expect_same(address, &l);
         expr_free(l.address);
         free(address);

@@ -142,6 +142,17 @@ Test(svg, layouts) {
     l = read_layout("fixtures/layouts/scalar_loads.yaml");
     text = draw_layout(l, &size);
     cr_expect(strstr(text, ">T0+3 r0 b0<"), "four lanes load from one chunk: %s", text);
+    cr_expect(strstr(text, "T0+7: those of lane 0 and 7 more lanes<"), "the legend: %s", text);
+    free(text);
+    layout_free(l);
+    /* Rows of 32 bytes, 40 apart: bytes 32..47 are padding and the first half of row 1. */
+    l = read_layout("fixtures/layouts/slots_48.yaml");
+    l->stride = 40;
+    text = draw_layout(l, &size);
+    expect_well_formed("mixed", text, size);
+    cr_expect(strstr(text, ">T1 r1 b0 +1<") && strstr(text, ">T17 r1 b8<") && strstr(text, ">r1 b24 +1<") &&
+                  strstr(text, "+3: and 3 more pieces, of other rows or padding"),
+              "cells of several rows: %s", text);
     free(text);
     layout_free(l);
     l = read_layout("fixtures/layouts/plants/past_the_plane.yaml");
