@@ -1,5 +1,5 @@
 // q3_K: 110 B a super-block of 256 values = 32 bytes of top bits @0 (bit s of byte l: value l of chunk s), 64 bytes of
-// bit pairs @32 as in q2_K, 12 scale bytes @96, f16 d @108. x = d * (c - 32) * (n - 4). c has 6 bits, of sub-block j: low
+// bit pairs @32 as in q2_K, 12 scale bytes @96, f16 d @108. x = d (c - 32) (n - 4). c has 6 bits, of sub-block j: low
 // half of byte j (j < 8) or high half of byte j - 8, and bit pair j / 4 of byte 8 + j % 4.
 #pragma once
 #include "chunk.cuh"

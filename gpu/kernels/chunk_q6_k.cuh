@@ -1,5 +1,5 @@
 // q6_K: 210 B a super-block of 256 values = 128 bytes of low nibbles @0, 64 bytes of high bit pairs @128, 16 int8
-// scales @192, f16 d @208: sixteen sub-blocks of 16, two in a chunk. x = d * sc * (n - 32). With h = s / 4, r = s % 4 the
+// scales @192, f16 d @208: sixteen sub-blocks of 16, two in a chunk. x = d sc (n - 32). With h = s / 4, r = s % 4 the
 // low bits of chunk s are bytes 64h + 32(r & 1) .., nibble r >> 1, the high ones bytes 32h .., bit pair r.
 #pragma once
 #include "chunk.cuh"
