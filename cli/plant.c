@@ -10,8 +10,9 @@
 const char *const plant_group_names[PLANT_GROUPS] = {"kernel", "machine"};
 
 static const char *const folders[PLANT_GROUPS] = {"fixtures/plants", "fixtures/plants/machine"};
-static const char *const keys[PLANT_GROUPS][8] = {{"plant", "about", "kernel", "ptx", "expect", "stages", NULL},
-                                                  {"plant", "about", "launch", "clean", "arch", "expect", NULL}};
+static const char *const keys[PLANT_GROUPS][8] = {
+    {"plant", "about", "kernel", "ptx", "expect", "stages", "cases", NULL},
+    {"plant", "about", "launch", "clean", "arch", "expect", NULL}};
 static const char *const expect_keys[] = {"oracle", "verdict", NULL};
 static const char *const clean_keys[] = {"entry", "shape", NULL};
 
@@ -122,6 +123,7 @@ static bool read_plant(const struct yaml_doc *doc, const char *name, struct plan
     }
     if (p->group == PLANT_KERNEL) {
         return take(doc, doc->root, "kernel", &p->kernel, e) && take(doc, doc->root, "ptx", &p->ptx, e) &&
+               (yaml_get(doc->root, "cases") == NULL || take(doc, doc->root, "cases", &p->cases, e)) &&
                read_stages(doc, p, e);
     }
     return take(doc, doc->root, "launch", &p->launch, e) && read_clean(doc, p, e) && read_arch(doc, p, e);
@@ -173,6 +175,7 @@ void plant_free(struct plant *p) {
     free(p->about);
     free(p->kernel);
     free(p->ptx);
+    free(p->cases);
     free(p->launch);
     free(p->clean_entry);
     free(p->oracle);

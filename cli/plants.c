@@ -150,7 +150,8 @@ static void run_kernel(const struct field *all, struct planted *x) {
     size_t count = 0;
     for (size_t i = 0; i < all->cases.count; ++i) {
         const struct test_case *c = &all->cases.cases[i];
-        if (strcmp(c->spec->kernel, p->kernel) == 0 && c->data < DATA_REAL) {
+        if (strcmp(c->spec->kernel, p->kernel) == 0 && c->data < DATA_REAL &&
+            (p->cases == NULL || fnmatch(p->cases, c->id, 0) == 0)) {
             mine[count++] = c;
         }
     }
@@ -167,7 +168,8 @@ static void run_kernel(const struct field *all, struct planted *x) {
         struct spec none = {.kernel = p->kernel};
         struct outcome o;
         if (count == 0) {
-            fail(&e, "kernel %s has no cases", p->kernel);
+            fail(&e, "kernel %s has no cases%s%s", p->kernel, p->cases != NULL ? " that match " : "",
+                 p->cases != NULL ? p->cases : "");
         }
         trial_refuse(&(struct trial){.id = p->name, .spec = &none}, &e, &o);
         add_outcome(&x->fault, o);

@@ -15,6 +15,7 @@
 #include "../ref/pad40.h"
 #include "../ref/q4_k.h"
 #include "data.h"
+#include "data_f16.h"
 #include <string.h>
 
 enum group { HUGE_SCALES, TINY_SCALES, ZERO_SCALES, PLAIN_SCALES, GROUPS };
@@ -182,4 +183,5 @@ static void fill_f32(struct random_stream *s, size_t rows, size_t depth, void *b
         }
 }
 
-const struct data_filler data_adv[] = {{"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {0}};
+const struct data_filler data_adv[] = {
+    {"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {"f16", data_f16_adv}, {0}};

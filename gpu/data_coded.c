@@ -21,6 +21,7 @@
 #include "../ref/pad40.h"
 #include "../ref/q4_k.h"
 #include "data.h"
+#include "data_f16.h"
 #include <math.h>
 #include <string.h>
 
@@ -98,4 +99,5 @@ void coded_f32_place(const float block[32], size_t *token, size_t *chunk) {
     *chunk = code & 2047;
 }
 
-const struct data_filler data_coded[] = {{"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {0}};
+const struct data_filler data_coded[] = {
+    {"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {"f16", data_f16_coded}, {0}};

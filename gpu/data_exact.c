@@ -9,6 +9,7 @@
 #include "../ref/pad40.h"
 #include "../ref/q4_k.h"
 #include "data.h"
+#include "data_f16.h"
 
 /* binary16 of 2^e, -14 <= e <= 15. */
 static uint16_t half_power(int e) {
@@ -61,4 +62,5 @@ static void fill_f32(struct random_stream *s, size_t rows, size_t depth, void *b
         }
 }
 
-const struct data_filler data_exact[] = {{"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {0}};
+const struct data_filler data_exact[] = {
+    {"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {"f16", data_f16_exact}, {0}};

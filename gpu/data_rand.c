@@ -8,6 +8,7 @@
 #include "../ref/pad40.h"
 #include "../ref/q4_k.h"
 #include "data.h"
+#include "data_f16.h"
 #include <string.h>
 
 static uint16_t sane_scale(struct random_stream *s) {
@@ -47,4 +48,5 @@ static void fill_f32(struct random_stream *s, size_t rows, size_t depth, void *b
         x[i] = random_normal(s);
 }
 
-const struct data_filler data_rand[] = {{"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {0}};
+const struct data_filler data_rand[] = {
+    {"q4_K", fill_q4_k}, {"pad40", fill_pad40}, {"f32", fill_f32}, {"f16", data_f16_rand}, {0}};

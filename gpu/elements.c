@@ -29,10 +29,25 @@ static bool make_table(struct element_table *t, size_t rows, size_t depth, size_
            fail(e, "no memory to decode an operand of %zu rows of %zu values", rows, depth);
 }
 
+/* Of a format without integers (f32, f16, bf16) the blocks alone. */
+static bool keep_blocks(const struct block_format *f, const void *data, size_t rows, size_t depth,
+                        struct element_table *t, struct error *e) {
+    size_t bytes;
+    *t = (struct element_table){.rows = rows,
+                                .depth = depth,
+                                .sub = f->block_values,
+                                .block_values = f->block_values,
+                                .block_bytes = f->block_bytes};
+    if (!size_mul(rows, depth / f->block_values * f->block_bytes, &bytes) || !(t->blocks = malloc(bytes)))
+        return fail(e, "no memory to keep an operand of %zu rows of %zu values", rows, depth);
+    memcpy(t->blocks, data, bytes);
+    return true;
+}
+
 static bool decode_weight(const struct block_format *f, const struct contract_operands *o, struct element_table *t,
                           struct error *e) {
     if (f->sub_values == 0)
-        return true; /* f32, f16, bf16: no integers */
+        return keep_blocks(f, o->weight, o->od, o->id, t, e);
     if (!make_table(t, o->od, o->id, f->sub_values, f->block_values, f->block_bytes, e))
         return false;
     const size_t blocks = o->od * (o->id / f->block_values), subs = f->block_values / f->sub_values;
@@ -67,7 +82,7 @@ static void decode_block(const struct activation_format *f, const uint8_t *block
 static bool decode_activation(const struct activation_format *f, const struct contract_operands *o,
                               struct element_table *t, struct error *e) {
     if (!f || f->codes_bytes != f->block_values)
-        return true; /* f32: no integers */
+        return true;
     if (!make_table(t, o->nt, o->id, 32, f->block_values, f->block_bytes, e))
         return false;
     const size_t a_token = o->id / f->block_values;
@@ -107,8 +122,11 @@ bool elements_open(const struct spec *spec, const struct operands *operands, con
         return false;
     if (!c || !operands)
         return true;
-    return (!c->weight || decode_weight(format_named(c->weight), &operands->view, &x->weight, e)) &&
-           decode_activation(activation_named(c->activation), &operands->view, &x->activation, e);
+    const struct contract_operands *o = &operands->view;
+    const struct block_format *plain = format_named(c->activation);
+    return (!c->weight || decode_weight(format_named(c->weight), o, &x->weight, e)) &&
+           (plain ? keep_blocks(plain, o->activation, o->nt, o->id, &x->activation, e)
+                  : decode_activation(activation_named(c->activation), o, &x->activation, e));
 }
 
 static void free_table(struct element_table *t) {
@@ -152,11 +170,13 @@ bool element_known(const struct elements *x, const struct spec_value *v, struct 
     const struct element_table *t = table_of(x, v->field);
     const struct block_format *f = t->format;
     const bool scales = f && (f->scale_least != 1 || f->scale_most != 1), minima = f && f->min_most > 0;
-    const bool known = t->rows && (v->field == VALUE_ACTIVATION_SUM ? t->sum != NULL
-                                   : v->field == VALUE_WEIGHT_SCALE ? scales
-                                   : v->field == VALUE_WEIGHT_MIN   ? minima && f->min_most > 1
-                                   : v->field == VALUE_WEIGHT_DMIN || v->field == VALUE_WEIGHT_DM ? minima
-                                                                                                  : true);
+    const bool block = v->field == VALUE_WEIGHT_BLOCK || v->field == VALUE_ACTIVATION_BLOCK;
+    const bool known = t->rows && (block || t->q) &&
+                       (v->field == VALUE_ACTIVATION_SUM                               ? t->sum != NULL
+                        : v->field == VALUE_WEIGHT_SCALE                               ? scales
+                        : v->field == VALUE_WEIGHT_MIN                                 ? minima && f->min_most > 1
+                        : v->field == VALUE_WEIGHT_DMIN || v->field == VALUE_WEIGHT_DM ? minima
+                                                                                       : true);
     return known || fail(e, "%s: the operand's format does not have it", value_field_names[v->field]);
 }
 

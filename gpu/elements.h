@@ -11,7 +11,7 @@
 struct element_table { /* an operand of the contract, decoded; rows 0: there is none */
     size_t rows, depth;
     size_t sub; /* values under one scale */
-    int8_t *q;  /* (rows, depth) */
+    int8_t *q;  /* (rows, depth); NULL, as are the others but blocks: a format without integers */
     float *d;   /* (rows, depth / sub) and so are the others; dmin, scale and min of a weight alone */
     float *dmin;
     int16_t *scale, *min;

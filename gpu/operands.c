@@ -48,18 +48,28 @@ static bool real_weight(const struct operands_request *r, struct operands *o, st
     return true;
 }
 
+/* blocks = x (rows, depth) in a block format, as its quantiser has it. */
+static void quantize_blocks(const struct block_format *f, const float *x, size_t values, uint8_t *blocks) {
+    for (size_t i = 0; i < values / f->block_values; i++)
+        f->quantize(x + i * f->block_values, blocks + i * f->block_bytes);
+}
+
 static bool real_activation(const struct operands_request *r, struct operands *o, struct error *e) {
     struct random_stream s = random_open(r->key, ACTIVATION_STREAM);
     const struct activation_format *format = activation_named(r->contract->activation);
-    if (!format) { /* f32 */
+    const struct block_format *block = format_named(r->contract->activation); /* a dequantiser's, or plain floats */
+    if (block && !strcmp(block->name, "f32"))
         return data_real_activations(r->model_path, r->embedding, &s, r->nt, r->id, (float *)(void *)o->activation, e);
-    }
+    if (block && !block->quantize)
+        return fail(e, "there are no data of class real for format %s, which has no quantiser", block->name);
     size_t bytes;
     if (!sized("f32", r->nt, r->id, &bytes, e))
         return false;
     float *x = (float *)(void *)room(bytes, e);
     bool good = x && data_real_activations(r->model_path, r->embedding, &s, r->nt, r->id, x, e);
-    if (good)
+    if (good && block)
+        quantize_blocks(block, x, r->nt * r->id, o->activation);
+    else if (good)
         activation_quantize(format, x, r->nt, r->id, o->activation);
     free(x);
     return good;

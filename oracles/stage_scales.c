@@ -281,7 +281,7 @@ char *scales_text(struct stages *s, const uint8_t *got, const uint8_t *want, con
     const struct element_table *a = &s->content.elements.activation, *w = &s->content.elements.weight;
     struct search x = {.s = s, .chunks = a->depth / CHUNK};
     char *text = NULL;
-    if (s->owners == NULL || a->rows == 0 || w->rows == 0 || x.chunks == 0 || !content_given(s->content.spec)) {
+    if (s->owners == NULL || a->q == NULL || w->q == NULL || x.chunks == 0 || !content_given(s->content.spec)) {
         return NULL;
     }
     choose_cells(&x, wrong);

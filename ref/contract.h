@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* nt tokens, od output rows, id depth (values a row). A quantiser uses nt and id; its od is 0. */
+/* nt tokens, od output rows, id depth (values a row). A quantiser and a dequantiser use nt and id; their od is 0. */
 struct contract_operands {
-    const void *weight;     /* (od, id / block_values) blocks, row-major; NULL for a quantiser */
-    const void *activation; /* a buffer of its format (activation.h); for a quantiser (nt, id) f32 */
+    const void *weight;     /* (od, id / block_values) blocks, row-major; NULL for a quantiser and a dequantiser */
+    const void *activation; /* a buffer of its format (activation.h); for a quantiser (nt, id) f32, for a dequantiser
+                             * (nt, id / block_values) blocks of its format (format.h) */
     size_t nt, od, id;
     struct split
         split; /* where the depth is cut; none by default, and other than none only where the contract splits */
@@ -22,8 +23,8 @@ struct contract_operands {
 struct contract {
     const char *name;       /* "q4_k_pad40_two_term" */
     const char *weight;     /* block format of {in: weight}, NULL when there is none */
-    const char *activation; /* format of {in: activation}: an activation format, or "f32" */
-    const char *result;     /* "f32", or an activation format */
+    const char *activation; /* format of {in: activation}: an activation format, "f32" or another block format */
+    const char *result;     /* "f32", "f16", or an activation format */
     size_t depth_multiple;  /* id must be a positive multiple of this */
     bool splits;            /* the operands may have a split */
     bool rcp_table;         /* the bits need the measured reciprocal table; without it they are approximate */

@@ -10,7 +10,7 @@
 #include "contract.h"
 #include <math.h>
 
-enum { GEMM_RUN = 256, GEMM_MOST_DOTS = 16, GEMM_MOST_STATE = 16 };
+enum { GEMM_RUN = 256, GEMM_MOST_DOTS = 16, GEMM_MOST_STATE = 32 };
 
 /* One operand's part of a run. Of code, all 256 values are met: what lies past the run's end MUST be 0.
  * f, g, i are the contract's own: scales, minima, sums, one for each dot or for each block, as its fold reads them. */

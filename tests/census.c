@@ -1,6 +1,7 @@
 /* Counts of what is executed: hand-made programs with counts worked out by hand, the kernels' closed forms, and the
  * command. */
 #include "../gpu/census.h"
+#include "../ref/checked.h"
 #include "command_run.h"
 #include "machine_run.h"
 #include <unistd.h>
@@ -128,6 +129,25 @@ Test(census_command, wrong_closed_forms) {
         snprintf(path, sizeof path, "census %s/launch.yaml", run_folder);
         expect_result(run_command("%s", path), rows[i].code, rows[i].want);
     }
+}
+
+/* Work left out and work done twice show in the multiply-adds, without any bit being looked at. */
+Test(census_command, counts_of_planted_faults) {
+    static const struct {
+        const char *plant, *says;
+    } rows[] = {{"matvec_units_capped", "macs: the launch file's closed form says 75776, 65536 were executed"},
+                {"matvec_pieces_doubled", "macs: the launch file's closed form says 75776, 113664 were executed"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *command = must_format("sed \"s,^source: .*,ptx: $PWD/fixtures/ptx/plants/%s.ptx,\" "
+                                    "gpu/kernels/matvec_q6_k.yaml > %s/launch.yaml",
+                                    rows[i].plant, run_folder);
+        cr_assert(system(command) == 0, "no launch file");
+        free(command);
+        expect_result(run_command("census %s/launch.yaml --set nt=1 --set od=4 --set id=18944", run_folder), 1,
+                      rows[i].says);
+    }
+    expect_result(run_command("census matvec_q6_k --set nt=1 --set od=4 --set id=18944"), 0,
+                  "75776 multiply-adds by mma and dp4a");
 }
 
 Test(census_command, usage) {

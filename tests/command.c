@@ -418,6 +418,10 @@ Test(command, each_plant_is_red_and_named) {
         }
         line += 7 + strspn(line + 7, " ");
         line[strcspn(line, " ")] = 0;
+        if (strncmp(line, "matvec_", 7) == 0 || strncmp(line, "dequantize_", 11) == 0 ||
+            strncmp(line, "gemm_", 5) == 0) {
+            continue; /* kernels of other shapes: `plants` runs these */
+        }
         ++tried;
         struct result r = run_command("gate --plant %s nt129.od70.id512", line);
         if (r.code == 3) { /* a quantiser has no rows */

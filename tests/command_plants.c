@@ -64,6 +64,18 @@ Test(command_plants, kernels_with_a_fault_are_named, .timeout = 300) {
     expect_result(run_command("plants 'warp_*'"), 0, "1 passed, 0 failed, 0 skipped");
 }
 
+/* The fault of one that says its cases shows in few of the kernel's. */
+Test(command_plants, a_plant_says_its_cases) {
+    struct plant p;
+    struct error e;
+    cr_assert(plant_load(".", "matvec_units_capped", &p, &e), "%s", e.text);
+    cr_expect(p.cases != NULL && strcmp(p.cases, "*.id18944/*") == 0, "cases");
+    plant_free(&p);
+    struct result r = run_command("plants matvec_units_capped --json /dev/stdout");
+    cr_expect(strstr(r.text, ".id18944/") != NULL && strstr(r.text, ".id256/") == NULL, "%s", r.text);
+    expect_result(r, 0, "1 passed, 0 failed, 0 skipped");
+}
+
 Test(command_plants, bad_arguments) {
     expect_result(run_command("plants nosuch"), 3, "no plant matches 'nosuch'");
     expect_result(run_command("plants --only machine warp_offset_dropped"), 3, "no plant is selected");

@@ -290,6 +290,21 @@ Test(explain, what_cannot_be_judged_says_why) {
     expect_result(run_command("explain tests/foreign/wrong.yaml"), 1, "DIFFERS run/double_i32/s1\n");
 }
 
+/* Planes of binary16, which two copies fill in turns. */
+Test(explain, planes_of_binary16) {
+    expect_result(run_command("explain f16/f16/gemm_f16/nt65.od33.id96/coded/s1"), 0,
+                  "  staging    ok     49152 bytes\n");
+    struct result r = run_command("explain --plant gemm_f16_no_wait f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
+    cr_expect(stage_is(r.text, "staging", "WRONG") && stage_is(r.text, "rescale", "ok"), "%s", r.text);
+    expect_result(
+        r, 1,
+        "  first   plane xs at (turn 0, t 0, j 0), which must hold byte 0 of activation.block of token 0, k 0; "
+        "block (0,0,0), stage 0\n");
+    r = run_command("explain --plant gemm_f16_half_the_depth f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
+    cr_expect(stage_is(r.text, "staging", "ok"), "%s", r.text);
+    expect_result(r, 1, "the result is wrong, and so may be fragments or sums, which were not judged");
+}
+
 /* A launch file that says too late a barrier: staging is not judged, and wrong bits are laid to no stage. */
 Test(explain, stages_that_never_come, .init = make_folder, .fini = remove_folder) {
     char *command = must_format("sed -e \"s,full_at: 2 \\* s + 1,full_at: 2 * s + 100,\" -e \"s,^source: .*,ptx: $PWD/"

@@ -524,14 +524,14 @@ Test(operands, what_cannot_be_made_is_refused) {
     strange.weight = "q9_X";
     static struct contract unfilled;
     unfilled = *contract_named(two_term);
-    unfilled.weight = "f16"; /* a format that ref/ decodes and that no class has data for */
+    unfilled.weight = "bf16"; /* a format that ref/ decodes and that no class has data for */
     const struct contract *c = contract_named(two_term);
     const struct {
         struct operands_request r;
         const char *says;
     } bad[] = {
         {{.contract = &strange, .nt = 1, .od = 1, .id = 256}, "there is no format 'q9_X'"},
-        {{.contract = &unfilled, .nt = 1, .od = 1, .id = 256}, "there are no data of class exact for format f16"},
+        {{.contract = &unfilled, .nt = 1, .od = 1, .id = 256}, "there are no data of class exact for format bf16"},
         {{.contract = c, .nt = 1, .od = 1, .id = 100}, "100"},
         {{.contract = c, .nt = 1, .od = 1, .id = 0}, "0"},
         {{.contract = c, .nt = 0, .od = 1, .id = 256}, "at least one row of pad40"},

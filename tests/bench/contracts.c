@@ -50,6 +50,16 @@ static uint8_t *random_weight(const struct block_format *f, struct random_stream
     return bytes;
 }
 
+/* Normal deviates in a format of plain numbers (f16). */
+static uint8_t *random_numbers(const struct block_format *f, size_t rows, struct random_stream *s) {
+    uint8_t *bytes = room(rows * ID * f->block_bytes);
+    for (size_t i = 0; i < rows * ID; i++) {
+        const float x = random_normal(s);
+        f->quantize(&x, bytes + i * f->block_bytes);
+    }
+    return bytes;
+}
+
 static uint8_t *random_activation(const struct activation_format *f, struct random_stream *s) {
     size_t bytes = 0;
     if (!activation_bytes(f, NT, ID, &bytes))
@@ -84,6 +94,12 @@ static uint8_t *token_alone(const struct activation_format *f, const uint8_t *bu
     return alone;
 }
 
+static uint8_t *row_alone(const struct block_format *f, const uint8_t *buffer, size_t token) {
+    uint8_t *alone = room(ID * f->block_bytes);
+    memcpy(alone, buffer + token * ID * f->block_bytes, ID * f->block_bytes);
+    return alone;
+}
+
 static double now(clockid_t clock) {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -111,16 +127,19 @@ static double speed(const struct contract *c, const struct contract_operands *op
 static void measure(const struct contract *c, int threads) {
     const struct block_format *w = format_named(c->weight);
     const struct activation_format *a = activation_named(c->activation);
-    if (!w || !a || !a->pack || ID % c->depth_multiple) {
+    const struct block_format *numbers = format_named(c->activation);
+    const bool plain_numbers = w && w == numbers && w->block_values == 1 && w->quantize;
+    if (!w || (!plain_numbers && (!a || !a->pack)) || ID % c->depth_multiple) {
         printf("%-28s not measured: no way to make its operands\n", c->name);
         return;
     }
     struct random_stream s = random_open(random_key(c->name), 0);
-    uint8_t *weight = random_weight(w, &s), *activation = random_activation(a, &s), *alone[PLAIN_NT];
+    uint8_t *weight = plain_numbers ? random_numbers(w, OD, &s) : random_weight(w, &s);
+    uint8_t *activation = plain_numbers ? random_numbers(w, NT, &s) : random_activation(a, &s), *alone[PLAIN_NT];
     struct contract_operands op = {.weight = weight, .activation = activation, .nt = NT, .od = OD, .id = ID},
                              cell[PLAIN_NT * PLAIN_OD];
     for (size_t t = 0; t < PLAIN_NT; t++) {
-        alone[t] = token_alone(a, activation, t);
+        alone[t] = plain_numbers ? row_alone(w, activation, t) : token_alone(a, activation, t);
         for (size_t j = 0; j < PLAIN_OD; j++)
             cell[t * PLAIN_OD + j] =
                 (struct contract_operands){.weight = weight + j * (ID / w->block_values) * w->block_bytes,

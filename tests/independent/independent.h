@@ -154,6 +154,17 @@ uint32_t independent_pad40_cell(const struct integer_format *f, enum fold fold, 
 s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, const uint8_t *weight_row,
                              const uint8_t *activation_row, size_t id);
 
+/* Contracts of matrix-vector kernels over pad40; a test breaks the last two. */
+struct matvec_rules {
+    int offset;         /* of the codes as they lie in the block above those that the reader gives */
+    bool minima;        /* the format has them */
+    bool pairs;         /* two chunks at a time */
+    bool lanes_in_runs; /* a lane takes neighbouring chunks in place of every 32nd */
+    bool tree_upwards;  /* xor 1, 2, 4, 8, 16 */
+};
+uint32_t independent_matvec_cell(const struct integer_format *f, const struct matvec_rules *r,
+                                 const uint8_t *weight_row, const uint8_t *activation_row, size_t id);
+
 /* ---- soft.c: f32 on exact sums ---- */
 
 /* Positive and negative terms of a sum, each in units of 2^-WIDE_BELOW_ONE, lowest word first. */

@@ -120,3 +120,70 @@ s128 independent_pad40_exact(const struct integer_format *f, enum fold fold, con
     }
     return s;
 }
+
+/* ---- the matrix-vector contracts ---- */
+
+/* d * sc * dot - dmin * m * sum of one chunk, f32 by f32. */
+static struct number inner_of(const struct operands *o) {
+    struct number ds = rounded(times(o->d, whole(o->scale))), dm = negated(rounded(times(o->dmin, whole(o->min))));
+    return rounded(plus(times(ds, whole(o->dot)), rounded(times(dm, rounded(whole(o->sum))))));
+}
+
+/* Chunks c and c + 1 in one statement. */
+static struct number matvec_pair(const struct integer_format *f, struct number s, const uint8_t *weight_row,
+                                 const uint8_t *activation_row, size_t c) {
+    struct operands o = operands_of(f, weight_row, activation_row, c);
+    struct operands p = operands_of(f, weight_row, activation_row, c + 1);
+    struct number first = rounded(times(o.da, inner_of(&o)));
+    return rounded(plus(s, rounded(plus(times(p.da, inner_of(&p)), first))));
+}
+
+/* What chunk c of 32 values adds to the partial sum s of its lane. */
+static struct number matvec_chunk(const struct integer_format *f, const struct matvec_rules *r, struct number s,
+                                  const uint8_t *weight_row, const uint8_t *activation_row, size_t c) {
+    const size_t dots = 32 / f->sub_values;
+    struct operands o = operands_of(f, weight_row, activation_row, c * dots);
+    struct number ds = rounded(times(o.d, whole(o.scale)));
+    if (dots == 2) {
+        struct operands p = operands_of(f, weight_row, activation_row, 2 * c + 1);
+        struct number second = rounded(times(p.d, whole(p.scale)));
+        struct number first = rounded(times(rounded(times(o.da, ds)), whole(o.dot)));
+        struct number both = rounded(plus(times(rounded(times(o.da, second)), whole(p.dot)), first));
+        return rounded(plus(s, both));
+    }
+    if (r->minima)
+        return rounded(plus(times(o.da, inner_of(&o)), s));
+    int64_t quants = 0;
+    for (size_t k = 32 * c; k < 32 * c + 32; k++)
+        quants += independent_signed_bits(activation_row + k / 32 * 40 + 4, 8 * (unsigned)(k % 32), 8);
+    /* the codes lie `offset` higher in the block than what they stand for */
+    struct number dot = whole(o.dot + (s128)r->offset * (quants - o.sum));
+    return rounded(plus(times(rounded(times(o.da, ds)), dot), s));
+}
+
+uint32_t independent_matvec_cell(const struct integer_format *f, const struct matvec_rules *r,
+                                 const uint8_t *weight_row, const uint8_t *activation_row, size_t id) {
+    struct number s[32];
+    for (size_t lane = 0; lane < 32; lane++)
+        s[lane] = whole(0);
+    const size_t unit = r->pairs ? 2 : 1, units = id / 32 / unit;
+    for (size_t u = 0; u < units; u++) {
+        struct number *mine = &s[r->lanes_in_runs ? u / ((units + 31) / 32) : u % 32];
+        *mine = r->pairs ? matvec_pair(f, *mine, weight_row, activation_row, 2 * u)
+                         : matvec_chunk(f, r, *mine, weight_row, activation_row, u);
+    }
+    for (unsigned step = 0; step < 5; step++) { /* all lanes at once */
+        const unsigned mask = r->tree_upwards ? 1u << step : 16u >> step;
+        struct number next[32];
+        for (unsigned lane = 0; lane < 32; lane++)
+            next[lane] = rounded(plus(s[lane], s[lane ^ mask]));
+        for (unsigned lane = 0; lane < 32; lane++)
+            s[lane] = next[lane];
+    }
+    if (s[0].kind == NOT_A_NUMBER)
+        return 0x7fffffff;
+    bool negative = s[0].units < 0; /* no -0 can arise from sums that start at +0 */
+    if (s[0].kind == INFINITE)
+        return negative ? 0xff800000 : 0x7f800000;
+    return independent_round(&binary32, negative, (u128)(negative ? -s[0].units : s[0].units), -48, false);
+}

@@ -1,0 +1,24 @@
+/* Contract q2_k_dequantize: result (nt, id) binary16 of activation (nt, id) q2_K blocks.
+ *
+ *  Order:      none: a value stands alone
+ *  Products:   x = rn(d * sc * n - dmin * m), the products exact (11 + 4 + 2 bits); result = rn16(x)
+ *  Rounding:   nearest even; to f32 where it says so, then to binary16     Denormals: kept, in both
+ *  NaN, Inf:   IEEE 754; every NaN result is 0x7fff; from 65520 on a result is infinite     Split: none
+ *  Matches:    gpu/kernels/dequantize.cu
+ *  Bound:      |result - x| <= u|x| + max(2^-11 (1 + u)|x|, 2^-25), u = 2^-24; derived in dequantize_contract.c */
+#include "dequantize_contract.h"
+
+DEQUANTIZE_CONTRACT(format_q2_k)
+
+const struct contract contract_q2_k_dequantize = {
+    .name = "q2_k_dequantize",
+    .weight = NULL,
+    .activation = "q2_K",
+    .result = "f16",
+    .depth_multiple = 256,
+    .evaluate = evaluate,
+    .truth = truth,
+    .decode = dequantize_decode,
+    .cells = dequantize_cells,
+    .result_bytes = dequantize_result_bytes,
+};
