@@ -4,12 +4,12 @@
 // A pad40 block of 40 bytes in two stages of 8 chunks is what makes mmq_wide_raw_kd8 too large for the GPU of the
 // campaign. Taken apart it fits there, with 1 KB to spare, at one block a multiprocessor; quants that begin at a
 // multiple of 4 rule out wide copies, so that staging is synchronous. mmq_wide_sync is the next step: one stage, in
-// little more than half the room. The campaign gives no sizes for this rung: the planes are ours, those of mmq_wide_sync
-// twice, without the room that nothing uses, with which they would not fit.
+// little more than half the room. The campaign gives no sizes for this rung: the planes are ours, those of
+// mmq_wide_sync twice, without the room that nothing uses, with which they would not fit.
 //
 // 256 threads = 8 warps; warp w owns rows 32 * (w / 4) .. and tokens 32 * (w % 4) .. = 2 token groups x 4 row groups. A
-// stage is 8 chunks, a super-block; the next one is staged while the last is multiplied. Planes of the dynamic arena, in
-// order and without gaps:
+// stage is 8 chunks, a super-block; the next one is staged while this one is multiplied. Planes of the dynamic arena,
+// in order and without gaps:
 //
 //   qa8    [2][8][128 tokens][32 B]   int8 activations
 //   sda_q  [2][8][128] words          (f16 d | int16 sum) of a token

@@ -1,7 +1,7 @@
 // Weights of any format x pad40 -> f32, tile 64 tokens x 64 rows, both unpacked to bytes at staging ("generation R1").
 //
 // 256 threads = 8 warps; warp w owns tokens 32 * (w % 2) .. and rows 16 * (w / 2) .. = 2 token groups x 2 row groups. A
-// stage is KD chunks; the next one is staged while the last is multiplied. Planes of the dynamic arena, in order and
+// stage is KD chunks; the next one is staged while this one is multiplied. Planes of the dynamic arena, in order and
 // without gaps, [2][KD][64] of each:
 //
 //   qa    9 words   int8 activations of a token, 8 words and a pad
