@@ -93,6 +93,28 @@ static bool count(const struct spec *s, const struct ptx_module *m, const struct
     return good;
 }
 
+/* Of several launches each under its own heading. */
+static void print_tables(const struct spec *s, const struct outcome *o, size_t lines) {
+    for (size_t i = 0; i < o->census_count; ++i) {
+        if (s->then_count > 0) {
+            printf("%slaunch %zu of %zu: entry %s\n", i > 0 ? "\n" : "", i + 1, s->then_count + 1,
+                   i > 0 ? s->then[i - 1].entry : s->entry);
+        }
+        census_table(stdout, &o->censuses[i], lines);
+    }
+}
+
+static bool write_json(const char *path, const struct spec *s, const struct outcome *o, struct error *e) {
+    const char **entries = must_calloc(s->then_count + 1, sizeof *entries);
+    for (size_t i = 0; i <= s->then_count; ++i) {
+        entries[i] = i > 0 ? s->then[i - 1].entry : s->entry;
+    }
+    const bool good =
+        census_json(path, s->kernel, s->then_count > 0 ? entries : NULL, o->censuses, o->census_count, e);
+    free(entries);
+    return good;
+}
+
 static int census(const char *kernel, struct options *o) {
     struct error e;
     char *root = project_root(&e);
@@ -109,8 +131,8 @@ static int census(const char *kernel, struct options *o) {
         good = count(s, m, o, &outcome, &e);
     }
     if (good && outcome.judged) {
-        census_table(stdout, &outcome.census, (size_t)o->lines);
-        good = o->judging.json == NULL || census_json(o->judging.json, s->kernel, &outcome.census, &e);
+        print_tables(s, &outcome, (size_t)o->lines);
+        good = o->judging.json == NULL || write_json(o->judging.json, s, &outcome, &e);
     }
     if (good && outcome.findings.count > 0) {
         printf("\n");

@@ -130,10 +130,11 @@ static void add_count(struct fy_document *d, struct fy_node *m, const struct sit
     json_add(d, m, "sectors", json_number(d, "%" PRIu64, n->sectors));
 }
 
-static struct fy_node *census_node(struct fy_document *d, const char *kernel, const struct census *c) {
+/* name: "kernel" or "entry", as `key` says. */
+static struct fy_node *census_node(struct fy_document *d, const char *key, const char *name, const struct census *c) {
     struct fy_node *m = fy_node_create_mapping(d), *classes = fy_node_create_mapping(d),
                    *lines = fy_node_create_sequence(d);
-    json_add_string(d, m, "kernel", kernel);
+    json_add_string(d, m, key, name);
     json_add(d, m, "macs", json_number(d, "%" PRIu64, c->macs));
     add_count(d, m, &c->total);
     for (int k = 0; k < CLASSES; ++k) {
@@ -166,11 +167,24 @@ static struct fy_node *census_node(struct fy_document *d, const char *kernel, co
     return m;
 }
 
-bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e) {
+static struct fy_node *launches_node(struct fy_document *d, const char *kernel, const char *const *entries,
+                                     const struct census *c, size_t count) {
+    struct fy_node *m = fy_node_create_mapping(d), *list = fy_node_create_sequence(d);
+    json_add_string(d, m, "kernel", kernel);
+    for (size_t i = 0; i < count; ++i) {
+        fy_node_sequence_append(list, census_node(d, "entry", entries[i], &c[i]));
+    }
+    json_add(d, m, "launches", list);
+    return m;
+}
+
+bool census_json(const char *path, const char *kernel, const char *const *entries, const struct census *c, size_t count,
+                 struct error *e) {
     struct json_lines lines;
     json_begin(&lines);
     struct fy_document *d = json_next(&lines);
     if (d != NULL)
-        json_put(&lines, d, census_node(d, kernel, c));
+        json_put(&lines, d,
+                 entries == NULL ? census_node(d, "kernel", kernel, c) : launches_node(d, kernel, entries, c, count));
     return json_end(&lines, path, e);
 }

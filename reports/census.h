@@ -10,7 +10,9 @@
  * them). Figures for a multiply-add are per 1024 of them. */
 void census_table(FILE *out, const struct census *c, size_t most);
 
-/* {"kernel", "macs", "classes": {...}, "lines": [...]}; a regular file whole or not at all, as file_put. */
-bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e);
+/* {"kernel", "macs", "classes": {...}, "lines": [...]}; of several launches {"kernel", "launches": [{"entry", "macs",
+ * ...}]}; a regular file whole or not at all, as file_put. entries: (count) of several launches; NULL: there is one. */
+bool census_json(const char *path, const char *kernel, const char *const *entries, const struct census *c, size_t count,
+                 struct error *e);
 
 #endif
