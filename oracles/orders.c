@@ -172,7 +172,7 @@ void orders_judge(const struct evidence *first, size_t run, struct outcome *out)
         }
         for (size_t k = 0; k < found.count; ++k) {
             struct finding *f = &found.items[k];
-            f->where.launch = first->number;
+            f->where.launch = f->verdict == VERDICT_UNWRITTEN ? 0 : first->number;
             if (is_known(&out->findings, before, f)) {
                 *findings_add(&rest, f->oracle, f->verdict) = *f;
             } else {

@@ -59,11 +59,20 @@ static enum ruling join(enum ruling a, enum ruling b) {
                                                     : RULING_NOT_JUDGED;
 }
 
+/* No launch alone did it; a cell's bits are laid to the one that stored them, if one did. */
+static bool of_whole(const struct finding *f) {
+    return f->where.launch == 0 && (f->verdict == VERDICT_UNWRITTEN || strcmp(f->oracle, "parity") == 0 ||
+                                    strcmp(f->oracle, "truth") == 0);
+}
+
 /* Of several launches, findings and notes since then say which one they are of. */
 static void name_launch(const struct bound *b, const struct evidence *e, size_t findings, size_t notes,
                         struct findings *all) {
     for (size_t i = findings; e->all > 1 && i < all->count; ++i) {
         struct finding *f = &all->items[i];
+        if (of_whole(f)) {
+            continue;
+        }
         f->where.launch = f->where.launch != 0 ? f->where.launch : e->number;
         if (f->line_count < FINDING_LINES) {
             finding_line(f, "launch", "%zu of %zu: entry %s", f->where.launch, e->all,
