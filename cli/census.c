@@ -109,8 +109,7 @@ static bool write_json(const char *path, const struct spec *s, const struct outc
     for (size_t i = 0; i <= s->then_count; ++i) {
         entries[i] = i > 0 ? s->then[i - 1].entry : s->entry;
     }
-    const bool good =
-        census_json(path, s->kernel, s->then_count > 0 ? entries : NULL, o->censuses, o->census_count, e);
+    const bool good = census_json(path, s->kernel, s->then_count > 0 ? entries : NULL, o->censuses, o->census_count, e);
     free(entries);
     return good;
 }

@@ -25,7 +25,7 @@ struct bound {
     struct bound_next {
         struct launch launch;
         struct shape shape;
-    } *then; /* (then_count) */
+    } * then; /* (then_count) */
     size_t then_count;
 };
 
@@ -45,10 +45,10 @@ bool bind_needs(const struct spec *spec, const struct shape *shape, char **unmet
  * shape     values for the expressions; a `tiles` of its own wins over the grid's.
  * operands  of the contract, copied into the launch, and of that shape; NULL without a contract.
  * seed      with the kernel's and the buffer's name it decides what `fill: random` gives.
- * Every buffer is its own allocation of exactly its size: IN and INOUT filled, OUT and SCRATCH poisoned. Cells are elements, or the
- * largest of 4, 2 and 1 bytes that divides a block of the result's format.
- * Fails on an unmet need, values out of range, files that are missing or of another size or digest, more than
- * BIND_MAX_BYTES; *b then holds nothing. */
+ * Every buffer is its own allocation of exactly its size: IN and INOUT filled, OUT and SCRATCH poisoned. Cells are
+ * elements, or the largest of 4, 2 and 1 bytes that divides a block of the result's format. Fails on an unmet need,
+ * values out of range, files that are missing or of another size or digest, more than BIND_MAX_BYTES; *b then holds
+ * nothing. */
 bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
                  const struct operands *operands, uint64_t seed, struct bound *b, struct error *e);
 /* launch_check of all launches, with the place in the launch file. */

@@ -7,8 +7,8 @@
 #include "probe.h"
 #include "ptx/ptx.h"
 
-/* SCRATCH: what launches hand on among themselves; begins as OUT does, none of it has to be written, and it is no part of
- * the result. */
+/* SCRATCH: what launches hand on among themselves; begins as OUT does, none of it has to be written, and it is no part
+ * of the result. */
 enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT, BUFFER_SCRATCH };
 
 struct launch_buffer {

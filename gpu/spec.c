@@ -160,9 +160,9 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel",   "about", "source", "ptx",    "cubin", "entry",
-                                       "contract", "split", "needs",  "launch", "args",  "buffers",
-                                       "planes",   "stages", "mma",   "counts", "then",  "shape", NULL};
+    static const char *const keys[] = {"kernel", "about",  "source", "ptx",   "cubin",   "entry",  "contract",
+                                       "split",  "needs",  "launch", "args",  "buffers", "planes", "stages",
+                                       "mma",    "counts", "then",   "shape", NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);

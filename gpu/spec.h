@@ -55,8 +55,8 @@ struct spec_count {
     struct spec_expr *value;
 };
 
-/* A launch file, or one entry of its `then`: of that entry, launch, args, planes and counts are its own, doc, path, kernel,
- * contract and buffers the file's, and the rest is empty. */
+/* A launch file, or one entry of its `then`: of that entry, launch, args, planes and counts are its own, doc, path,
+ * kernel, contract and buffers the file's, and the rest is empty. */
 struct spec {
     char *path; /* of the launch file */
     struct yaml_doc

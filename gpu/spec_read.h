@@ -34,8 +34,8 @@ void free_launch(struct spec *s); /* what one launch is made of: launch, args, p
 bool read_args(const struct reader *r, const struct yaml_node *list);
 bool read_buffers(const struct reader *r, const struct yaml_node *list);
 void free_arg(struct spec_arg *a);
-/* spec_then.c: the launches that follow; buffers that are given by their names, in all launches, and that each buffer is
- * taken by one. */
+/* spec_then.c: the launches that follow; buffers that are given by their names, in all launches, and that each buffer
+ * is taken by one. */
 bool read_then(const struct reader *r, const struct yaml_node *list);
 bool link_buffers(const struct reader *r);
 void free_then(struct spec *s);

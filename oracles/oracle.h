@@ -29,8 +29,8 @@ struct expected_count { /* one of the launch file's `counts`, for this shape */
     int64_t value;
 };
 
-/* One launch that has run, with everything a judge may ask for. Where it is one of several, the buffers hold what all of
- * them left, and those who judge by that do so after the last (`follows`). */
+/* One launch that has run, with everything a judge may ask for. Where it is one of several, the buffers hold what all
+ * of them left, and those who judge by that do so after the last (`follows`). */
 struct evidence {
     const struct launch *launch; /* buffers hold what the kernel left */
     const struct trace *trace;
@@ -48,7 +48,7 @@ struct evidence {
     char schedule[SCHEDULE_NAME];      /* the order of this run */
     const struct schedule_run *others; /* (other_count) the other orders that were run */
     size_t other_count;
-    const struct trace *first; /* of the first order, where `trace` is the news of one of the others; else NULL */
+    const struct trace *first;       /* of the first order, where `trace` is the news of one of the others; else NULL */
     const struct launch_run *before; /* (before_count) the launches of the same file that were run before this one */
     size_t before_count;
     size_t number, all; /* this is launch `number` of `all`; 0: the file has one */

@@ -98,11 +98,11 @@ static bool same_text(const char *a, const char *b) {
  * Oracle schedule tells what a fault does, not where it is made, so it does not speak for another judge. */
 static bool same_finding(const struct finding *a, const struct finding *b) {
     const struct where *x = &a->where, *y = &b->where;
-    const bool same_place = x->launch == y->launch && same_text(x->buffer, y->buffer) && same_text(x->file, y->file) && x->line == y->line &&
-                            (x->file != NULL || x->ptx_line == y->ptx_line);
+    const bool same_place = x->launch == y->launch && same_text(x->buffer, y->buffer) && same_text(x->file, y->file) &&
+                            x->line == y->line && (x->file != NULL || x->ptx_line == y->ptx_line);
     const bool twice = strcmp(a->oracle, "coverage") == 0 && a->verdict == VERDICT_HAZARD;
-    if (twice && strcmp(b->oracle, "coverage") == 0 && b->verdict == VERDICT_HAZARD &&
-        x->launch == y->launch && same_text(x->buffer, y->buffer) && x->offset == y->offset) {
+    if (twice && strcmp(b->oracle, "coverage") == 0 && b->verdict == VERDICT_HAZARD && x->launch == y->launch &&
+        same_text(x->buffer, y->buffer) && x->offset == y->offset) {
         return true; /* one cell, and the other of its stores came last */
     }
     const bool known_place = x->buffer != NULL && (x->file != NULL || x->ptx_line > 0);

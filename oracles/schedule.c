@@ -69,8 +69,8 @@ static void line_of_run(struct finding *f, const char *schedule, const struct la
     const struct launch_buffer *b = &l->buffers[buffer];
     const size_t n = b->cell_bytes < 8 ? b->cell_bytes : 8;
     char *value = cell_text(cell_value(b->data + cell * b->cell_bytes, n), (unsigned)n, b->is_f32);
-    char *by = from != NULL ? writer_text(from->launch, from->trace, &from->trace->coverage[buffer].cells[cell].last)
-                            : NULL;
+    char *by =
+        from != NULL ? writer_text(from->launch, from->trace, &from->trace->coverage[buffer].cells[cell].last) : NULL;
     finding_line(f, "run", "%-10s %s   %s%s", schedule, value,
                  by != NULL        ? "stored by "
                  : t->has_coverage ? "not stored"

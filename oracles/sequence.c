@@ -15,8 +15,8 @@ static size_t first_excess(const struct runner *runner, struct bound *b) {
     return 0;
 }
 
-/* What this launch stored has contents for those that follow. Where nobody counted stores, all has: what is not known is
- * not reported. */
+/* What this launch stored has contents for those that follow. Where nobody counted stores, all has: what is not known
+ * is not reported. */
 static void mark_written(const struct launch *l, const struct trace *t) {
     for (size_t i = 0; i < l->buffer_count; ++i) {
         const struct launch_buffer *b = &l->buffers[i];

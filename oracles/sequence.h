@@ -1,5 +1,5 @@
-/* The launches of one launch file, run one after the other in one stream: each finds in the buffers what those before it
- * left there. */
+/* The launches of one launch file, run one after the other in one stream: each finds in the buffers what those before
+ * it left there. */
 #ifndef ORACLES_SEQUENCE_H
 #define ORACLES_SEQUENCE_H
 
@@ -12,8 +12,8 @@ struct sequence {
     size_t count;
 };
 
-/* Runs b's launches in order, up to the first that does not complete. Where one asks for more than the architecture has,
- * it alone is run, which is refused. False: e says why, and of several launches which; *s is then empty. */
+/* Runs b's launches in order, up to the first that does not complete. Where one asks for more than the architecture
+ * has, it alone is run, which is refused. False: e says why, and of several launches which; *s is then empty. */
 bool sequence_run(const struct runner *runner, struct bound *b, struct sequence *s, struct error *e);
 void sequence_free(struct sequence *s);
 

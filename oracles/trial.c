@@ -61,8 +61,8 @@ static enum ruling join(enum ruling a, enum ruling b) {
 
 /* No launch alone did it; a cell's bits are laid to the one that stored them, if one did. */
 static bool of_whole(const struct finding *f) {
-    return f->where.launch == 0 && (f->verdict == VERDICT_UNWRITTEN || strcmp(f->oracle, "parity") == 0 ||
-                                    strcmp(f->oracle, "truth") == 0);
+    return f->where.launch == 0 &&
+           (f->verdict == VERDICT_UNWRITTEN || strcmp(f->oracle, "parity") == 0 || strcmp(f->oracle, "truth") == 0);
 }
 
 /* Of several launches, findings and notes since then say which one they are of. */
@@ -229,8 +229,7 @@ static bool run(const struct trial *t, struct bound *b, struct sequence *runs, s
         return false;
     }
     uint8_t *result = NULL;
-    const bool good =
-        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, runs, result, &orders, o, e);
+    const bool good = (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, runs, result, &orders, o, e);
     if (good) {
         audit(t, b, o);
         add_up(runs, o);

@@ -1,5 +1,5 @@
-/* Launch files that run several launches (`then`), by the command: what a launch leaves is there for the next, the whole
- * is judged after the last, and what one launch alone has wrong is said to be of that launch. */
+/* Launch files that run several launches (`then`), by the command: what a launch leaves is there for the next, the
+ * whole is judged after the last, and what one launch alone has wrong is said to be of that launch. */
 #include "../gpu/bind.h"
 #include "../ref/checked.h"
 #include "command_run.h"
@@ -57,8 +57,8 @@ Test(sequence, outputs_are_judged_after_the_last_launch) {
     put_twice("8", "{i32: 0}, {i32: 8}, {i32: 1}", "");
     EXPECT("", 0, "PASS run/steps/s1");
     put_twice("4", "{i32: 5}, {i32: 8}, {i32: 0}", ", expect: y.bin");
-    EXPECT("", 1, "UNWRITTEN run/steps/s1", "1 of 8 cells of y never written", "1 of 8 wrong: cell 4",
-           "!DIFFERS", "!of 2: entry");
+    EXPECT("", 1, "UNWRITTEN run/steps/s1", "1 of 8 cells of y never written", "1 of 8 wrong: cell 4", "!DIFFERS",
+           "!of 2: entry");
 }
 
 /* A wrong cell is laid to the launch that stored it last. */
@@ -191,9 +191,9 @@ Test(sequence, orders_are_those_of_all_launches) {
     char *text = must_format(form, "f32", "copy_float", "{buffer: sum}, {buffer: y}");
     put_launch(text);
     free(text);
-    EXPECT("", 1, "HAZARD run/steps/s1", "1 of 1 cell of sum depend on the order", "  launch  1 of 2: entry take_tickets",
-           "1 of 1 cell of y depend on the order", "  launch  2 of 2: entry copy_float",
-           "--schedule all");
+    EXPECT("", 1, "HAZARD run/steps/s1", "1 of 1 cell of sum depend on the order",
+           "  launch  1 of 2: entry take_tickets", "1 of 1 cell of y depend on the order",
+           "  launch  2 of 2: entry copy_float", "--schedule all");
     /* sum alone: the tickets are scratch, and their sum is the same */
     text = must_format(form, "i32", "add_tickets", "{buffer: tickets}, {buffer: y}, {i32: 40}");
     put_launch(text);
@@ -213,7 +213,8 @@ Test(sequence, threads) {
         cr_expect_str_eq(a.text, b.text, "%s:\n%s\n%s", files[i], a.text, b.text);
         free(a.text), free(b.text);
         char *same = must_format("cd '%s' && sed '$d' a.json >a && sed '$d' b.json >b && cmp a b", run_folder);
-        cr_expect(system(same) == 0, "%s: the JSON records differ", files[i]); /* but for the seconds of the last line */
+        cr_expect(system(same) == 0, "%s: the JSON records differ",
+                  files[i]); /* but for the seconds of the last line */
         free(same);
     }
 }
@@ -252,13 +253,15 @@ Test(sequence, census_counts_each_launch) {
                "  - entry: put\n    launch: {grid: [3], block: [8]}\n"
                "    args: [{buffer: y}, {i32: 0}, {i32: 8}, {i32: 0}]\n    counts: {st.global: tiles}\n");
     expect("census", "", 1, /* one store in the first, three warps store in the second, of which one has lanes */
-           (const char *const[]){"DIFFERS", "st.global", "  launch  2 of 2: entry put", "!1 of 2: entry put\n  suspect", NULL});
+           (const char *const[]){"DIFFERS", "st.global", "  launch  2 of 2: entry put", "!1 of 2: entry put\n  suspect",
+                                 NULL});
 }
 
 Test(sequence, explain_judges_the_first_launch) {
-    expect_result(run_command("explain docs/examples/ksplit.yaml"), 3,
-                  "  launches   the stages are those of launch 1 (entry ksplit_parts); what follows is run and judged for "
-                  "the result only\n");
+    expect_result(
+        run_command("explain docs/examples/ksplit.yaml"), 3,
+        "  launches   the stages are those of launch 1 (entry ksplit_parts); what follows is run and judged for "
+        "the result only\n");
     expect_result(run_command("explain fixtures/plants/machine/reduction_order.launch.yaml"), 1,
                   "  launch  2 of 2: entry reduction_order\n");
 }
@@ -267,16 +270,17 @@ Test(sequence, explain_judges_the_first_launch) {
 Test(sequence, contract) {
     char ptx[4096];
     cr_assert(realpath("fixtures/ptx/quantize_pad40.ptx", ptx), "tests run in the project's folder");
-    char *text = must_format("kernel: twice\nptx: %s\nentry: quantize_pad40\ncontract: pad40_quantize\n"
-                             "needs: [\"id %% 32 == 0\"]\n"
-                             "launch: {grid: [\"ceil(nt * id / 32, 8)\"], block: [256]}\n"
-                             "args:\n  - {in: activation, format: f32}\n  - {scratch: first, type: u8, count: 40 * nt * id "
-                             "/ 32}\n  - {i32: nt}\n  - {i32: id}\n"
-                             "buffers:\n  - {out: result, format: pad40}\nthen:\n"
-                             "  - entry: quantize_pad40\n"
-                             "    launch: {grid: [\"ceil(nt * id / 32, 8)\"], block: [256]}\n"
-                             "    args: [{buffer: activation}, {buffer: result}, {i32: nt}, {i32: id}]\n",
-                             ptx);
+    char *text =
+        must_format("kernel: twice\nptx: %s\nentry: quantize_pad40\ncontract: pad40_quantize\n"
+                    "needs: [\"id %% 32 == 0\"]\n"
+                    "launch: {grid: [\"ceil(nt * id / 32, 8)\"], block: [256]}\n"
+                    "args:\n  - {in: activation, format: f32}\n  - {scratch: first, type: u8, count: 40 * nt * id "
+                    "/ 32}\n  - {i32: nt}\n  - {i32: id}\n"
+                    "buffers:\n  - {out: result, format: pad40}\nthen:\n"
+                    "  - entry: quantize_pad40\n"
+                    "    launch: {grid: [\"ceil(nt * id / 32, 8)\"], block: [256]}\n"
+                    "    args: [{buffer: activation}, {buffer: result}, {i32: nt}, {i32: id}]\n",
+                    ptx);
     put_text("k.yaml", text);
     free(text);
     EXPECT("--set nt=3 --set id=64", 0, "PASS f32/pad40/twice/nt3.id64/exact/s1", "4 passed, 0 failed, 0 skipped");

@@ -86,8 +86,8 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes,
                              .written = b->written,
-                             .watched_reads = (b->role == BUFFER_OUT || b->role == BUFFER_SCRATCH) &&
-                                              watches(m, WATCH_UNINIT)};
+                             .watched_reads =
+                                 (b->role == BUFFER_OUT || b->role == BUFFER_SCRATCH) && watches(m, WATCH_UNINIT)};
         if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e,
                          b->name ? b->name : ""))
             return false;

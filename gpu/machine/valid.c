@@ -6,8 +6,9 @@
  * never become unwritten.
  *
  * Global memory needs no bits: region.winner knows for each byte whether a block of this launch has stored it, and
- * region.written whether an earlier launch has. Only buffers that are `out` or `scratch` start without contents; `in` and
- * `inout` ones come filled, and a .global variable is zero where the module does not say otherwise (PTX ISA 5.1.4, 5.4.4). */
+ * region.written whether an earlier launch has. Only buffers that are `out` or `scratch` start without contents; `in`
+ * and `inout` ones come filled, and a .global variable is zero where the module does not say otherwise (PTX
+ * ISA 5.1.4, 5.4.4). */
 #include "valid.h"
 #include <stdlib.h>
 #include <string.h>
