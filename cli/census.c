@@ -4,8 +4,8 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "judging.h"
-#include "sets.h"
+#include "counting.h"
+#include "selecting.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 
 static const char usage[] =
     "usage: warpproof census KERNEL [--set NAME=VALUE]... [--lines N] [--arch NAME] [--json FILE] [-j N]\n"
+    "       warpproof census --table [PATTERN]... [--arch NAME] [--json FILE] [-j N]\n"
     "\n"
     "Runs a kernel on the PTX machine and counts what it executes: warp instructions by class and by source line, "
     "shared\n"
@@ -21,10 +22,14 @@ static const char usage[] =
     "in\n"
     "`counts` of the launch file must agree. KERNEL is a name of `warpproof list kernels`, or the path of a launch "
     "file.\n"
+    "With --table: a row for each kernel of the project that multiplies (or whose name a PATTERN matches), side by "
+    "side,\n"
+    "and what others published of the same work beside what is counted here (`published` in the launch files).\n"
     "\n"
     "  --set NAME=VALUE   a value for the launch file's expressions; kernels with a contract default to nt=128, "
     "od=128,\n"
     "                     id=1024\n"
+    "  --table            many kernels, a row each\n"
     "  --lines N          the N source lines that execute most, and the N access sites with most conflicts\n"
     "                     (default 12; 0: all)\n"
     "  --arch NAME        the architecture whose limits count (default sm_90)\n"
@@ -38,6 +43,7 @@ static const char usage[] =
 struct options {
     struct sets sets;
     int64_t lines;
+    bool table, lines_given;
     struct judging judging;
 };
 
@@ -53,65 +59,26 @@ static bool is_kernel(const char *kernel, const char *path, struct error *e) {
            fail(e, "%s: no kernel and no launch file of that name; `warpproof list kernels` has the kernels", kernel);
 }
 
-/* Operands of class rand for a kernel with a contract. */
-static bool make_operands(const struct spec *s, const struct contract *c, const struct shape *shape,
-                          struct operands *operands, struct error *e) {
-    struct operands_request r = {.contract = c, .data = DATA_RAND, .key = random_key(s->kernel)};
-    return sets_operands(s, shape, &r, e) && operands_make(&r, operands, e);
-}
-
-static bool count(const struct spec *s, const struct ptx_module *m, const struct options *o, struct outcome *outcome,
-                  struct error *e) {
-    static const struct shape_value tile[] = {{"nt", 128}, {"od", 128}, {"id", 1024}};
-    const struct contract *c = s->contract != NULL ? contract_named(s->contract) : NULL;
-    size_t value_count;
-    struct shape_value *values = sets_merge(s, &o->sets, tile, c != NULL ? 3 : 0, &value_count);
-    const struct shape shape = {values, value_count};
-    struct operands operands = {0};
-    bool good = sets_check(s, &o->sets, e) && (c == NULL || make_operands(s, c, &shape, &operands, e));
-    if (good) {
-        struct trial t = {.id = s->kernel,
-                          .spec = s,
-                          .module = m,
-                          .runner = &runner_machine,
-                          .contract = c,
-                          .operands = c != NULL ? &operands : NULL,
-                          .shape = &shape,
-                          .seed = 1,
-                          .threads = o->judging.threads,
-                          .options = o->judging.launch};
-        t.options.census = true;
-        trial_run(&t, outcome);
-        printf("%s", s->kernel);
-        for (size_t i = 0; i < value_count; ++i) {
-            printf("%s%s = %lld", i > 0 ? ", " : ": ", values[i].name, (long long)values[i].value);
-        }
-        printf("\n");
+static void print_head(const struct spec *s, const struct counting *c) {
+    size_t count;
+    struct shape_value *values = counting_shape(s, c, &count);
+    printf("%s", s->kernel);
+    for (size_t i = 0; i < count; ++i) {
+        printf("%s%s = %lld", i > 0 ? ", " : ": ", values[i].name, (long long)values[i].value);
     }
-    operands_free(&operands);
+    printf("\n");
     free(values);
-    return good;
 }
 
 /* Of several launches each under its own heading. */
 static void print_tables(const struct spec *s, const struct outcome *o, size_t lines) {
     for (size_t i = 0; i < o->census_count; ++i) {
-        if (s->then_count > 0) {
-            printf("%slaunch %zu of %zu: entry %s\n", i > 0 ? "\n" : "", i + 1, s->then_count + 1,
-                   i > 0 ? s->then[i - 1].entry : s->entry);
+        const struct census *c = &o->censuses[i];
+        if (c->entry != NULL) {
+            printf("%slaunch %zu of %zu: entry %s\n", i > 0 ? "\n" : "", i + 1, s->then_count + 1, c->entry);
         }
-        census_table(stdout, &o->censuses[i], lines);
+        census_table(stdout, c, lines);
     }
-}
-
-static bool write_json(const char *path, const struct spec *s, const struct outcome *o, struct error *e) {
-    const char **entries = must_calloc(s->then_count + 1, sizeof *entries);
-    for (size_t i = 0; i <= s->then_count; ++i) {
-        entries[i] = i > 0 ? s->then[i - 1].entry : s->entry;
-    }
-    const bool good = census_json(path, s->kernel, s->then_count > 0 ? entries : NULL, o->censuses, o->census_count, e);
-    free(entries);
-    return good;
 }
 
 static int census(const char *kernel, struct options *o) {
@@ -126,12 +93,18 @@ static int census(const char *kernel, struct options *o) {
     int code = EXIT_INPUT;
     bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);
     if (good) {
+        static const struct shape_value tile[] = {{"nt", 128}, {"od", 128}, {"id", 1024}};
+        const struct counting c = {.sets = &o->sets, .more = tile, .more_count = 3, .judging = &o->judging};
         judging_threads("census", &o->judging);
-        good = count(s, m, o, &outcome, &e);
+        good = counting_run(s, m, &c, &outcome, &e);
+        if (good) {
+            print_head(s, &c);
+        }
     }
     if (good && outcome.judged) {
         print_tables(s, &outcome, (size_t)o->lines);
-        good = o->judging.json == NULL || write_json(o->judging.json, s, &outcome, &e);
+        const struct census_of_kernel counted = {s->kernel, outcome.censuses, outcome.census_count};
+        good = o->judging.json == NULL || census_json(o->judging.json, &counted, 1, &e);
     }
     if (good && outcome.findings.count > 0) {
         printf("\n");
@@ -153,9 +126,10 @@ static int census(const char *kernel, struct options *o) {
 }
 
 int census_main(int argc, char **argv) {
-    enum { SET = 256, LINES };
+    enum { SET = 256, LINES, TABLE };
     static const struct option longs[] = {{"set", required_argument, NULL, SET},
                                           {"lines", required_argument, NULL, LINES},
+                                          {"table", no_argument, NULL, TABLE},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
                                           {"threads", required_argument, NULL, 'j'},
@@ -169,7 +143,10 @@ int census_main(int argc, char **argv) {
             code = sets_take(&o.sets, optarg)
                        ? -1
                        : usage_error("census", "--set %s: want NAME=INTEGER, each name once", optarg);
+        } else if (c == TABLE) {
+            o.table = true;
         } else if (c == LINES) {
+            o.lines_given = true;
             code = yaml_parse_integer(optarg, &o.lines) == NULL && o.lines >= 0
                        ? -1
                        : usage_error("census", "--lines %s: want an integer in 0 .. 9223372036854775807", optarg);
@@ -178,7 +155,15 @@ int census_main(int argc, char **argv) {
         }
     }
     code = code >= 0 ? code : judging_check("census", &o.judging);
-    if (code < 0) {
+    if (code < 0 && o.table && (o.sets.count > 0 || o.lines_given)) {
+        code = usage_error("census", "--table has its own shapes, and no lines: --set and --lines do not go with it");
+    }
+    if (code < 0 && o.table) {
+        const char *const *patterns = (const char *const *)argv + optind;
+        const size_t count = (size_t)(argc - optind);
+        code = check_patterns("census", patterns, count);
+        code = code >= 0 ? code : census_ladder(patterns, count, &o.judging);
+    } else if (code < 0) {
         code = optind + 1 == argc ? census(argv[optind], &o)
                                   : usage_error("census", "want one kernel (see warpproof census --help)");
     }

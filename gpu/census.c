@@ -186,10 +186,34 @@ bool census_of(const struct trace *t, struct census *c) {
     return true;
 }
 
+struct census census_sum(const struct census *c, size_t count) {
+    struct census sum = {.macs = 0};
+    for (size_t i = 0; i < count; ++i) {
+        sum.macs += c[i].macs;
+        add(&sum.total, &c[i].total);
+        for (int k = 0; k < CLASSES; ++k)
+            add(&sum.by_class[k], &c[i].by_class[k]);
+    }
+    return sum;
+}
+
 void census_free(struct census *c) {
     free(c->lines);
     free(c->sites);
     *c = (struct census){0};
+}
+
+/* what: "" or ".wavefronts" ... */
+static bool class_count(const struct site_count *n, const char *what, uint64_t *value) {
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"", n->executed}, {".wavefronts", n->wavefronts}, {".conflicts", n->conflicts}, {".sectors", n->sectors}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
+        if (!strcmp(what, counts[i].name))
+            return *value = counts[i].value, true;
+    return false;
 }
 
 bool census_count(const struct census *c, const char *name, uint64_t *value) {
@@ -204,8 +228,10 @@ bool census_count(const struct census *c, const char *name, uint64_t *value) {
     for (size_t i = 0; i < sizeof totals / sizeof *totals; ++i)
         if (!strcmp(name, totals[i].name))
             return *value = totals[i].value, true;
-    for (int k = 0; k < CLASSES; ++k)
-        if (!strcmp(name, class_names[k]))
-            return *value = c->by_class[k].executed, true;
+    for (int k = 0; k < CLASSES; ++k) {
+        const size_t length = strlen(class_names[k]);
+        if (!strncmp(name, class_names[k], length) && (!name[length] || name[length] == '.'))
+            return class_count(&c->by_class[k], name + length, value);
+    }
     return false;
 }

@@ -95,6 +95,7 @@ static bool judge_launch(const struct bound *b, const struct orders *orders, siz
     struct expected_count *counts = NULL;
     struct census census;
     if (census_of(e->trace, &census)) {
+        census.entry = e->all > 1 ? s->entry : NULL;
         o->censuses = must_realloc(o->censuses, o->census_count + 1, sizeof *o->censuses);
         o->censuses[o->census_count++] = census;
         e->census = &o->censuses[o->census_count - 1];

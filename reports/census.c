@@ -167,24 +167,26 @@ static struct fy_node *census_node(struct fy_document *d, const char *key, const
     return m;
 }
 
-static struct fy_node *launches_node(struct fy_document *d, const char *kernel, const char *const *entries,
-                                     const struct census *c, size_t count) {
+static struct fy_node *kernel_node(struct fy_document *d, const struct census_of_kernel *k) {
+    if (k->count == 1 && k->launches[0].entry == NULL) {
+        return census_node(d, "kernel", k->kernel, &k->launches[0]);
+    }
     struct fy_node *m = fy_node_create_mapping(d), *list = fy_node_create_sequence(d);
-    json_add_string(d, m, "kernel", kernel);
-    for (size_t i = 0; i < count; ++i) {
-        fy_node_sequence_append(list, census_node(d, "entry", entries[i], &c[i]));
+    json_add_string(d, m, "kernel", k->kernel);
+    for (size_t i = 0; i < k->count; ++i) {
+        fy_node_sequence_append(list, census_node(d, "entry", k->launches[i].entry, &k->launches[i]));
     }
     json_add(d, m, "launches", list);
     return m;
 }
 
-bool census_json(const char *path, const char *kernel, const char *const *entries, const struct census *c, size_t count,
-                 struct error *e) {
+bool census_json(const char *path, const struct census_of_kernel *kernels, size_t n, struct error *e) {
     struct json_lines lines;
     json_begin(&lines);
-    struct fy_document *d = json_next(&lines);
-    if (d != NULL)
-        json_put(&lines, d,
-                 entries == NULL ? census_node(d, "kernel", kernel, c) : launches_node(d, kernel, entries, c, count));
+    for (size_t i = 0; i < n; ++i) {
+        struct fy_document *d = json_next(&lines);
+        if (d != NULL)
+            json_put(&lines, d, kernel_node(d, &kernels[i]));
+    }
     return json_end(&lines, path, e);
 }
