@@ -111,6 +111,32 @@ Test(sequence, scratch) {
     EXPECT("", 1, "HAZARD run/steps/s1", "byte 0 of buffer s was never written", "!launch  1");
 }
 
+/* A product that leaves its result in part, and a launch that adds what others have of it: an output may be read where
+ * an earlier launch has stored. */
+Test(sequence, outputs_are_read_where_they_are_written) {
+    static const char form[] = "entry: put\nlaunch: {grid: [1], block: [32]}\nargs:\n"
+                               "  - {out: y, type: i32, count: 16}\n  - {i32: 0}\n  - {i32: %d}\n  - {i32: 0}\n"
+                               "buffers:\n  - {scratch: s, type: i32, count: 16}\nthen:\n"
+                               "  - {entry: put, launch: {grid: [1], block: [32]}, "
+                               "args: [{buffer: s}, {i32: 8}, {i32: 12}, {i32: 0}]}\n"
+                               "  - {entry: add_into, launch: {grid: [1], block: [32]%s}, "
+                               "args: [{buffer: s}, {buffer: y}, {i32: 8}, {i32: 12}]}\n";
+    char *text = must_format(form, 16, "");
+    put_launch(text);
+    free(text);
+    EXPECT("--schedule all", 0, "PASS run/steps/s1", "1 passed");
+    text = must_format(form, 10, "");
+    put_launch(text);
+    free(text);
+    EXPECT("", 1, "HAZARD run/steps/s1", "byte 40 of buffer y was never written", "  launch  3 of 3: entry add_into",
+           "UNWRITTEN by oracle coverage", "4 of 16 cells of y never written");
+    text = must_format(form, 16, ", steps: 3");
+    put_launch(text);
+    free(text);
+    EXPECT("", 2, "INPUT run/steps/s1", "a block ran past its budget of 3 warp instructions",
+           "  launch  3 of 3: entry add_into");
+}
+
 Test(sequence, inputs_stay_inputs) {
     put_launch("entry: twice\nlaunch: {grid: [1], block: [32]}\nargs:\n"
                "  - {in: x, type: i32, count: 8, fill: iota}\n  - {out: y, type: i32, count: 8}\n  - {i32: 8}\nthen:\n"

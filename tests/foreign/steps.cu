@@ -13,6 +13,13 @@ extern "C" __global__ void twice(const int *x, int *y, int n) {
     }
 }
 
+extern "C" __global__ void add_into(const int *x, int *y, int from, int to) {
+    const int i = from + blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < to) {
+        y[i] += x[i];
+    }
+}
+
 __device__ int total = 5;
 extern "C" __global__ void count(int n) {
     total += n;
