@@ -23,6 +23,30 @@ static void put_launch(const char *rest) {
     free(text);
 }
 
+struct swap {
+    const char *from, *to; /* "ptx: PATH" becomes that of the project */
+};
+
+/* k.yaml = a launch file of the project with other words, each of which is there. */
+static void put_swapped(const char *path, const struct swap *swaps, size_t count) {
+    char *text = must_calloc(1 << 14, 1), at[4096];
+    FILE *f = fopen(path, "r");
+    cr_assert(f && fread(text, 1, (1 << 14) - 1, f) > 0, "%s cannot be read: tests run in the project's folder", path);
+    fclose(f);
+    for (size_t i = 0; i < count; ++i) {
+        const char *to = swaps[i].to, *found = strstr(text, swaps[i].from);
+        cr_assert(found, "%s has no \"%s\"", path, swaps[i].from);
+        const bool ptx = strncmp(to, "ptx: ", 5) == 0;
+        cr_assert(!ptx || realpath(to + 5, at), "no %s", to);
+        char *swapped = must_format("%.*s%s%s%s", (int)(found - text), text, ptx ? "ptx: " : "", ptx ? at : to,
+                                    found + strlen(swaps[i].from));
+        free(text);
+        text = swapped;
+    }
+    put_text("k.yaml", text);
+    free(text);
+}
+
 /* Runs k.yaml and expects every text; one that begins with ! must not be there. */
 static void expect(const char *command, const char *options, int code, const char *const *texts) {
     struct result r = run_command("%s %s/k.yaml %s", command, run_folder, options);
@@ -257,21 +281,10 @@ Test(sequence, census_counts_each_launch) {
               "%s", r.text);
     free(r.text);
     /* its closed forms at other shapes, with other data */
-    char ptx[4096];
-    cr_assert(realpath("docs/examples/ksplit.ptx", ptx), "tests run in the project's folder");
-    FILE *f = fopen("docs/examples/ksplit.yaml", "r");
-    char text[4096] = "";
-    cr_assert(f && fread(text, 1, sizeof text - 1, f) > 0, "no example");
-    fclose(f);
-    static const char file[] = "{file: ksplit_x.bin}", expected[] = ", expect: ksplit_y.bin";
-    char *at = strstr(text, file);
-    memcpy(at, "random              ", strlen(file));
-    at = strstr(text, expected);
-    memset(at, ' ', strlen(expected));
-    at = strstr(text, "ptx: ksplit.ptx\n");
-    char *other = must_format("%.*sptx: %s\n%s", (int)(at - text), text, ptx, strchr(at, '\n') + 1);
-    put_text("k.yaml", other);
-    free(other);
+    static const struct swap other[] = {{"ptx: ksplit.ptx", "ptx: docs/examples/ksplit.ptx"},
+                                        {"{file: ksplit_x.bin}", "random"},
+                                        {", expect: ksplit_y.bin", ""}};
+    put_swapped("docs/examples/ksplit.yaml", other, 3);
     expect("census", "--set n=97 --set k=5 --set parts=3", 0, (const char *const[]){"launch 2 of 2", "!DIFFERS", NULL});
     expect("census", "--set n=1 --set k=1 --set parts=1", 0, (const char *const[]){"launch 2 of 2", "!DIFFERS", NULL});
     put_launch("entry: put\nlaunch: {grid: [1], block: [8]}\nargs:\n  - {out: y, type: i32, count: 8}\n"
@@ -290,6 +303,23 @@ Test(sequence, explain_judges_the_first_launch) {
         "the result only\n");
     expect_result(run_command("explain fixtures/plants/machine/reduction_order.launch.yaml"), 1,
                   "  launch  2 of 2: entry reduction_order\n");
+}
+
+/* The stages of a product whose result another launch makes: here the same product once more. */
+Test(sequence, explain_judges_the_stages_of_a_product) {
+    static const struct swap swaps[] = {
+        {"source: mmq_wide_ldb.cu", "ptx: fixtures/ptx/mmq_wide_ldb.ptx"},
+        {"  - {out: result, type: f32}\n", "  - {scratch: parts, type: f32, count: nt * od}\n"},
+        {"\nplanes:", "\nbuffers:\n  - {out: result, type: f32}\nthen:\n  - entry: mmq_wide_ldb_kd8\n"
+                      "    launch: {grid: [\"ceil(nt, 128)\", \"ceil(od, 128)\"], block: [256], shared: 98304}\n"
+                      "    args: [{buffer: weight}, {buffer: activation}, {buffer: result}, {i32: nt}, {i32: od}, "
+                      "{i32: id}]\nplanes:"}};
+    put_swapped("gpu/kernels/mmq_wide_ldb_kd8.yaml", swaps, 3);
+    expect("explain", "--set nt=5 --set od=9 --set id=256", 0,
+           (const char *const[]){"PASS q4_K/pad40/mmq_wide_ldb_kd8/nt5.od9.id256/coded/s1\n  staging    ok ",
+                                 "  fragments  ok ", "  sums       ok ",
+                                 "  store      not judged: other launches follow", NULL});
+    EXPECT("--set nt=5 --set od=9 --set id=256", 0, "4 passed, 0 failed, 0 skipped");
 }
 
 /* With a contract: the same quantiser twice over. */
