@@ -39,7 +39,7 @@ static bool is_of_made_data(const char *pattern) {
     return made;
 }
 
-bool fail_missed(struct error *e, const struct case_list *list, const char *pattern) {
+bool fail_missed(struct error *e, const struct case_list *list, const char *pattern, bool quick) {
     const bool glob = strpbrk(pattern, "*?[") != NULL;
     char *absent = must_strdup("");
     for (size_t i = 0; i < list->model_count && !is_of_made_data(pattern); ++i) {
@@ -50,8 +50,9 @@ bool fail_missed(struct error *e, const struct case_list *list, const char *patt
             absent = more;
         }
     }
-    fail(e, "no case matches '%.500s'%s (see warpproof list cases%.500s)", pattern,
-         glob ? "; a glob must match a whole id, '*' at its ends helps" : "", absent);
+    fail(e, "no case matches '%.500s'%s (see warpproof list cases%s%.500s)", pattern,
+         glob ? "; a glob must match a whole id, '*' at its ends helps" : "",
+         quick ? "; --all adds those of the whole lattice" : "", absent);
     free(absent);
     return false;
 }

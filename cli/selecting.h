@@ -14,6 +14,6 @@ bool note_models(const char *command, const struct case_list *list, bool absent)
 
 /* "no case matches 'PATTERN'", with a hint when it is a glob: globs are held to whole ids; and with the models that are
  * absent, where it may mean cases of those. Returns false. */
-bool fail_missed(struct error *e, const struct case_list *list, const char *pattern);
+bool fail_missed(struct error *e, const struct case_list *list, const char *pattern, bool quick);
 
 #endif
