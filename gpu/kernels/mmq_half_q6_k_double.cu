@@ -1,8 +1,8 @@
 // q6_K x pad40_t -> f32, tile 64 tokens x 128 rows: mmq_half_q6_k_staged.cu in two buffers of two chunks ("generation
 // r39").
 //
-// Loads of the next stage are on their way while this one is multiplied; the arena is that of one buffer of four chunks.
-// The tile: half_q6_tile.cuh. Numeric contract: ref/q6_k_pad40_t_two_halves.c.
+// Loads of the next stage are on their way while this one is multiplied; the arena is as large as one buffer of four
+// chunks. The tile: half_q6_tile.cuh. Numeric contract: ref/q6_k_pad40_t_two_halves.c.
 #include "stage_q6_k.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)

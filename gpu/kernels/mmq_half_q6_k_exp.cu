@@ -1,8 +1,8 @@
 // q6_K x pad40_t -> f32, tile 64 tokens x 128 rows, from planes that are made of the weights once a tensor: dense codes
 // W_exp ("generation r53"), and scales W_dsc as well (r56).
 //
-// A stage of codes is copied by cp.async, with nothing to unpack; with W_dsc all of a stage is, in one group. Kernels in
-// the order in which they run. The tile: half_q6_tile.cuh. Numeric contracts: ref/q6_k_expand.c of the codes,
+// A stage of codes is copied by cp.async, with nothing to unpack; with W_dsc all of a stage is, in one group. Kernels
+// stand in the order in which they run. The tile: half_q6_tile.cuh. Numeric contracts: ref/q6_k_expand.c of the codes,
 // ref/q6_k_pad40_t_two_halves.c of the product.
 #include "chunk_q6_k.cuh"
 #include "stage_q6_k.cuh"

@@ -1,5 +1,5 @@
-// q6_K x pad40_t -> f32, tile 64 tokens x 128 rows: mmq_half_q6_k_double.cu with 16-byte loads of the codes ("generation
-// r41"), and three blocks a multiprocessor (r40).
+// q6_K x pad40_t -> f32, tile 64 tokens x 128 rows: mmq_half_q6_k_double.cu with 16-byte loads of the codes
+// ("generation r41").
 //
 // A block of 210 bytes begins where the last one ended, so that a piece of 16 bytes lies across two aligned ones. Where
 // rows begin on multiples of 16 it does so alike in all of them: super-block s begins 2 s mod 16 bytes past an aligned

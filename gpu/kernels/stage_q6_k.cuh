@@ -1,5 +1,5 @@
-// How a stage of half_q6_tile.cuh comes into the arena: three parts, each with begin and finish as a Stage has them. Rows
-// past od have codes and scales of zero.
+// How a stage of half_q6_tile.cuh comes into the arena: three parts, each with begin and finish as a Stage has them.
+// Rows past od have codes and scales of zero.
 #pragma once
 #include "chunk.cuh"
 #include "half_q6_tile.cuh"
@@ -48,8 +48,9 @@ template <int KD, int STAGES> struct LoadedActivations {
     }
 };
 
-// Four codes of chunk r = 0 .. 3 of half a super-block, centred, from the words that hold them: low[0] of chunks 0 and 2,
-// low[1] of 1 and 3, in low and high nibbles; bit pairs of all four. Without a block the codes are 32, which is 0.
+// Four codes of chunk r = 0 .. 3 of half a super-block, centred, from the words that hold them: the low bits of chunks
+// r and r ^ 2 in one, in low and high nibbles; the bit pairs of all four in another. Without a block the codes are 32,
+// which is 0.
 struct CodeWords {
     static constexpr uint32_t NO_LOW = 0, NO_HIGH = 0xaaaaaaaa;
     static __device__ __forceinline__ uint32_t centred(uint32_t low, uint32_t high, int r) {

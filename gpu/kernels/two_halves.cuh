@@ -10,8 +10,8 @@ __device__ __forceinline__ void mma_m16n8k16_s8(int32_t (&d)[4], uint32_t a0, ui
                  : "r"(a0), "r"(a1), "r"(b), "r"(0));
 }
 
-// s = fma(rn(da * dsc_0), dot_0, s) ; s = fma(rn(da * dsc_1), dot_1, s). scale = (dsc_0, dsc_1) of both rows; element l:
-// token l / 2, row l % 2 of the lane's two.
+// s = fma(rn(da * dsc_0), dot_0, s) ; s = fma(rn(da * dsc_1), dot_1, s). scale = (dsc_0, dsc_1) of both rows. Element l
+// is of token l / 2, row l % 2 of the lane's two.
 __device__ __forceinline__ void fold_two_halves(float (&sum)[4], const int32_t (&dot0)[4], const int32_t (&dot1)[4],
                                                 const float (&da)[2], float4 scale) {
 #pragma unroll
