@@ -8,7 +8,6 @@
 #include "command.h"
 #include "plant.h"
 #include "selecting.h"
-#include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,28 +21,10 @@ static const char usage[] = "usage: warpproof list kernels | formats | contracts
                             "\n"
                             "exit: 0 done, 2 input or usage error, 3 there is none\n";
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int list_kernels(const char *root, struct error *e) {
-    char *folder = must_format("%s/gpu/kernels", root), **paths = NULL;
-    size_t n = 0;
+    size_t n;
+    char **paths = kernel_files(root, &n);
     int code = EXIT_NOTHING_RAN;
-    DIR *d = opendir(folder);
-    for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
-        const size_t length = strlen(f->d_name);
-        if (length > 5 && strcmp(f->d_name + length - 5, ".yaml") == 0) {
-            paths = must_realloc(paths, n + 1, sizeof *paths);
-            paths[n++] = must_format("%s/%s", folder, f->d_name);
-        }
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    if (n > 0) {
-        qsort(paths, n, sizeof *paths, by_name);
-    }
     for (size_t i = 0; i < n; ++i) {
         struct spec *s = code != EXIT_INPUT ? spec_load(paths[i], root, e) : NULL;
         if (s == NULL) {
@@ -56,10 +37,9 @@ static int list_kernels(const char *root, struct error *e) {
         free(paths[i]);
     }
     if (code == EXIT_NOTHING_RAN) {
-        fail(e, "no launch files in %s", folder);
+        fail(e, "no launch files in %s/gpu/kernels", root);
     }
     free(paths);
-    free(folder);
     return code;
 }
 
