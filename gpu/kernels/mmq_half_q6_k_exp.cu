@@ -23,15 +23,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     out[1] = make_uint4(c.n[4], c.n[5], c.n[6], c.n[7]);
 }
 
-// W_dsc: a thread a chunk of a row, rows fastest.
+// W_dsc: a row of blocks a chunk, a thread a row of the weights.
 extern "C" __global__ void __launch_bounds__(THREADS)
     scales_q6_k(const uint8_t *__restrict__ w, // (od, id / 256) q6_K blocks
                 float2 *__restrict__ dsc,      // [id / 32][od] d * sc of both halves of a chunk
                 int od, int id) {
-    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (i < (int64_t)od * (id / 32)) {
-        const int64_t chunk = i / od, j = i % od;
-        dsc[i] = q6_k_scales(w + (j * (id / 256) + chunk / 8) * Q6_K_BYTES, (int)(chunk % 8));
+    const int j = blockIdx.x * THREADS + threadIdx.x, chunk = blockIdx.y;
+    if (j < od) {
+        const uint8_t *block = w + ((int64_t)j * (id / 256) + chunk / 8) * Q6_K_BYTES;
+        dsc[(int64_t)chunk * od + j] = q6_k_scales(block, chunk % 8);
     }
 }
 
