@@ -1,4 +1,5 @@
-/* Contract q6_k_expand: result (nt, id) int8 = the codes of activation (nt, id) q6_K blocks, row after row, without scales.
+/* Contract q6_k_expand: result (nt, id) int8 = the codes of activation (nt, id) q6_K blocks, row after row, without
+ * scales.
  *
  *  Order:      none: a value stands alone
  *  Products:   none; result = n - 32, -32 .. 31
@@ -7,8 +8,8 @@
  *              (step documents 46, 47 and 56)
  *  Bound:      0
  *
- * What kernels multiply that copy their codes where others unpack blocks. The scales stay in the blocks, so that a plane
- * is no format of a weight, and two launches together are what q6_k_pad40_t_two_halves judges. */
+ * What kernels multiply that copy their codes where others unpack blocks. The scales stay in the blocks, so that a
+ * plane is no format of a weight, and two launches together are what q6_k_pad40_t_two_halves judges. */
 #include "contract.h"
 #include "format.h"
 

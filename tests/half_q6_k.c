@@ -1,5 +1,5 @@
-/* The q6_K tiles of 64 tokens x 128 rows (gpu/kernels/mmq_half_q6_k_*): what each needs, and why; and what changes from one
- * to the next. */
+/* The q6_K tiles of 64 tokens x 128 rows (gpu/kernels/mmq_half_q6_k_*): what each needs, and why; and what changes from
+ * one to the next. */
 #include "../ref/checked.h"
 #include "command_run.h"
 #include <criterion/criterion.h>
