@@ -41,7 +41,7 @@ struct LlamaQ4_K {
         __device__ __forceinline__ void load(const uint8_t *from) {
 #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                const uint4 v = *(const uint4 *)(from + u * STRIDE);
+                const uint4 v = shared_words(from + u * STRIDE);
                 const uint32_t pair[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
                 for (int c = 0; c < 4; ++c) {

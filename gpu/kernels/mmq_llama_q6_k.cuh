@@ -53,13 +53,23 @@ struct LlamaQ6_K {
     }
     static_assert(THREADS == 2 * ROWS, "an element a thread");
 
+    // Whole, also where bytes of it are all that is used: the compiler would load those.
+    static __device__ __forceinline__ uint2 scale_words(const uint8_t *from) {
+        uint2 v;
+        asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(v.x), "=r"(v.y)
+                     : "r"(shared_address(from))
+                     : "memory");
+        return v;
+    }
+
     struct Rows { // of two rows: scales of 8 sub-blocks, d
         uint32_t scale[2][2];
         float d[2];
         __device__ __forceinline__ void load(const uint8_t *scales, int h) {
 #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                const uint2 v = *(const uint2 *)(scales + u * 8 * PITCH + 8 * h);
+                const uint2 v = scale_words(scales + u * 8 * PITCH + 8 * h);
                 scale[u][0] = v.x, scale[u][1] = v.y;
                 d[u] = *(const float *)(scales + u * 8 * PITCH + 16);
             }

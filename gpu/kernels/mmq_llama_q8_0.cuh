@@ -35,11 +35,7 @@ struct LlamaQ8_0 {
     struct Rows { // d of four chunks for two rows
         float d[2][4];
         __device__ __forceinline__ void load(const uint8_t *scales, int h) {
-#pragma unroll
-            for (int u = 0; u < 2; ++u) {
-                const float4 v = *(const float4 *)(scales + u * 8 * PITCH + 16 * h);
-                d[u][0] = v.x, d[u][1] = v.y, d[u][2] = v.z, d[u][3] = v.w;
-            }
+            load_scales(d, scales + 16 * h, 8 * PITCH);
         }
     };
     using Tokens = TokensD4;

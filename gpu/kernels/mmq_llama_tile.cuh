@@ -38,16 +38,30 @@ static_assert(Tile<8>::bytes == 40992 && Tile<64>::bytes == 48384 && Tile<128>::
 __device__ __forceinline__ int c_m(int lane, int l) { return (lane >> 2) + 8 * (l / 2); }
 __device__ __forceinline__ int c_n(int lane, int l) { return (lane & 3) * 2 + l % 2; }
 
+// 16 bytes of shared memory as one load; the compiler would take some apart.
+__device__ __forceinline__ uint4 shared_words(const uint8_t *from) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(shared_address(from))
+                 : "memory");
+    return v;
+}
+
+// Four floats of each of two rows `stride` bytes apart: scales of chunks 0 .. 3.
+__device__ __forceinline__ void load_scales(float (&d)[2][4], const uint8_t *from, int stride) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+        const uint4 v = shared_words(from + u * stride);
+        d[u][0] = __uint_as_float(v.x), d[u][1] = __uint_as_float(v.y);
+        d[u][2] = __uint_as_float(v.z), d[u][3] = __uint_as_float(v.w);
+    }
+}
+
 // d of chunks 0 .. 3 of a block for two tokens.
 struct TokensD4 {
     float d[2][4];
-    __device__ __forceinline__ void load(const uint8_t *block) {
-#pragma unroll
-        for (int u = 0; u < 2; ++u) {
-            const float4 v = *(const float4 *)(block + u * Q8_1_MMQ_BYTES);
-            d[u][0] = v.x, d[u][1] = v.y, d[u][2] = v.z, d[u][3] = v.w;
-        }
-    }
+    __device__ __forceinline__ void load(const uint8_t *block) { load_scales(d, block, Q8_1_MMQ_BYTES); }
 };
 
 template <int J> struct Sums {
