@@ -13,6 +13,8 @@ __device__ __forceinline__ uint32_t mul_half2(uint32_t a, uint32_t b) {
 }
 
 struct LlamaQ4_K {
+    static constexpr int BLOCK_VALUES = 256;
+
     // (d * sc, -dmin * m) of sub-block s; d: the block's word (d | dmin) with the sign of dmin turned.
     static __device__ __forceinline__ uint32_t scale_pair(uint32_t d, const uint4 &head, int s) {
         int scale, min;

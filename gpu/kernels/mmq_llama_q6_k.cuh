@@ -14,6 +14,8 @@ __device__ __forceinline__ void mma_m16n8k16_s8(int32_t (&d)[4], uint32_t a0, ui
 }
 
 struct LlamaQ6_K {
+    static constexpr int BLOCK_VALUES = 256;
+
     // n - 32 in every byte of a word: no carry leaves one.
     static __device__ __forceinline__ uint32_t centred(uint32_t low, uint32_t high) {
         return (((low & 0x0f0f0f0f) | (high & 0x03030303) << 4) + 0x60606060) ^ 0x80808080;

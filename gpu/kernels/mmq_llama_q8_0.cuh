@@ -6,6 +6,8 @@
 constexpr int Q8_0_BYTES = 34, Q8_0_VALUES = 32;
 
 struct LlamaQ8_0 {
+    static constexpr int BLOCK_VALUES = Q8_0_VALUES;
+
     // 8 blocks of 128 rows, zeros for those past the row's end; an element is 16 values, or the scales of 4 blocks.
     static __device__ __forceinline__ void stage(uint8_t *xs, const uint8_t *w, int j0, int od, int k, int id) {
         const int blocks = id / Q8_0_VALUES, first = k / Q8_0_VALUES;
