@@ -68,6 +68,10 @@ gate: build ## run every case on the PTX machine and judge it; real tensors too,
 	@ci/setup models && ci/models || echo 'The model is absent: real tensors are not tested, generated cases only.'
 	@$(BUILD)/warpproof gate $(ARGS)
 
+gate-all: build ## the same over the whole edge lattice, each case in three orders of warps, lanes, copies and blocks
+	@ci/setup models && ci/models || echo 'The model is absent: real tensors are not tested, generated cases only.'
+	@$(BUILD)/warpproof gate --all --schedule all $(ARGS)
+
 test: build $(BUILD)/tests ## every test; the last line counts them
 	@WARPPROOF=$(BUILD)/warpproof $(BUILD)/tests $(ARGS)
 

@@ -4,8 +4,8 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "judging.h"
-#include "sets.h"
+#include "counting.h"
+#include "selecting.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 
 static const char usage[] =
     "usage: warpproof census KERNEL [--set NAME=VALUE]... [--lines N] [--arch NAME] [--json FILE] [-j N]\n"
+    "       warpproof census --table [PATTERN]... [--arch NAME] [--json FILE] [-j N]\n"
     "\n"
     "Runs a kernel on the PTX machine and counts what it executes: warp instructions by class and by source line, "
     "shared\n"
@@ -21,10 +22,14 @@ static const char usage[] =
     "in\n"
     "`counts` of the launch file must agree. KERNEL is a name of `warpproof list kernels`, or the path of a launch "
     "file.\n"
+    "With --table: a row for each kernel of the project that multiplies (or whose name a PATTERN matches), side by "
+    "side,\n"
+    "and what others published of the same work beside what is counted here (`published` in the launch files).\n"
     "\n"
     "  --set NAME=VALUE   a value for the launch file's expressions; kernels with a contract default to nt=128, "
     "od=128,\n"
     "                     id=1024\n"
+    "  --table            many kernels, a row each\n"
     "  --lines N          the N source lines that execute most, and the N access sites with most conflicts\n"
     "                     (default 12; 0: all)\n"
     "  --arch NAME        the architecture whose limits count (default sm_90)\n"
@@ -38,6 +43,7 @@ static const char usage[] =
 struct options {
     struct sets sets;
     int64_t lines;
+    bool table, lines_given;
     struct judging judging;
 };
 
@@ -53,44 +59,15 @@ static bool is_kernel(const char *kernel, const char *path, struct error *e) {
            fail(e, "%s: no kernel and no launch file of that name; `warpproof list kernels` has the kernels", kernel);
 }
 
-/* Operands of class rand for a kernel with a contract. */
-static bool make_operands(const struct spec *s, const struct contract *c, const struct shape *shape,
-                          struct operands *operands, struct error *e) {
-    struct operands_request r = {.contract = c, .data = DATA_RAND, .key = random_key(s->kernel)};
-    return sets_operands(s, shape, &r, e) && operands_make(&r, operands, e);
-}
-
-static bool count(const struct spec *s, const struct ptx_module *m, const struct options *o, struct outcome *outcome,
-                  struct error *e) {
-    static const struct shape_value tile[] = {{"nt", 128}, {"od", 128}, {"id", 1024}};
-    const struct contract *c = s->contract != NULL ? contract_named(s->contract) : NULL;
-    size_t value_count;
-    struct shape_value *values = sets_merge(s, &o->sets, tile, c != NULL ? 3 : 0, &value_count);
-    const struct shape shape = {values, value_count};
-    struct operands operands = {0};
-    bool good = sets_check(s, &o->sets, e) && (c == NULL || make_operands(s, c, &shape, &operands, e));
-    if (good) {
-        struct trial t = {.id = s->kernel,
-                          .spec = s,
-                          .module = m,
-                          .runner = &runner_machine,
-                          .contract = c,
-                          .operands = c != NULL ? &operands : NULL,
-                          .shape = &shape,
-                          .seed = 1,
-                          .threads = o->judging.threads,
-                          .options = o->judging.launch};
-        t.options.census = true;
-        trial_run(&t, outcome);
-        printf("%s", s->kernel);
-        for (size_t i = 0; i < value_count; ++i) {
-            printf("%s%s = %lld", i > 0 ? ", " : ": ", values[i].name, (long long)values[i].value);
-        }
-        printf("\n");
+static void print_head(const struct spec *s, const struct counting *c) {
+    size_t count;
+    struct shape_value *values = counting_shape(s, c, &count);
+    printf("%s", s->kernel);
+    for (size_t i = 0; i < count; ++i) {
+        printf("%s%s = %lld", i > 0 ? ", " : ": ", values[i].name, (long long)values[i].value);
     }
-    operands_free(&operands);
+    printf("\n");
     free(values);
-    return good;
 }
 
 static int census(const char *kernel, struct options *o) {
@@ -105,8 +82,13 @@ static int census(const char *kernel, struct options *o) {
     int code = EXIT_INPUT;
     bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);
     if (good) {
+        static const struct shape_value tile[] = {{"nt", 128}, {"od", 128}, {"id", 1024}};
+        const struct counting c = {.sets = &o->sets, .more = tile, .more_count = 3, .judging = &o->judging};
         judging_threads("census", &o->judging);
-        good = count(s, m, o, &outcome, &e);
+        good = counting_run(s, m, &c, &outcome, &e);
+        if (good) {
+            print_head(s, &c);
+        }
     }
     if (good && outcome.judged) {
         census_table(stdout, &outcome.census, (size_t)o->lines);
@@ -132,9 +114,10 @@ static int census(const char *kernel, struct options *o) {
 }
 
 int census_main(int argc, char **argv) {
-    enum { SET = 256, LINES };
+    enum { SET = 256, LINES, TABLE };
     static const struct option longs[] = {{"set", required_argument, NULL, SET},
                                           {"lines", required_argument, NULL, LINES},
+                                          {"table", no_argument, NULL, TABLE},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
                                           {"threads", required_argument, NULL, 'j'},
@@ -148,7 +131,10 @@ int census_main(int argc, char **argv) {
             code = sets_take(&o.sets, optarg)
                        ? -1
                        : usage_error("census", "--set %s: want NAME=INTEGER, each name once", optarg);
+        } else if (c == TABLE) {
+            o.table = true;
         } else if (c == LINES) {
+            o.lines_given = true;
             code = yaml_parse_integer(optarg, &o.lines) == NULL && o.lines >= 0
                        ? -1
                        : usage_error("census", "--lines %s: want an integer in 0 .. 9223372036854775807", optarg);
@@ -157,7 +143,15 @@ int census_main(int argc, char **argv) {
         }
     }
     code = code >= 0 ? code : judging_check("census", &o.judging);
-    if (code < 0) {
+    if (code < 0 && o.table && (o.sets.count > 0 || o.lines_given)) {
+        code = usage_error("census", "--table has its own shapes, and no lines: --set and --lines do not go with it");
+    }
+    if (code < 0 && o.table) {
+        const char *const *patterns = (const char *const *)argv + optind;
+        const size_t count = (size_t)(argc - optind);
+        code = check_patterns("census", patterns, count);
+        code = code >= 0 ? code : census_ladder(patterns, count, &o.judging);
+    } else if (code < 0) {
         code = optind + 1 == argc ? census(argv[optind], &o)
                                   : usage_error("census", "want one kernel (see warpproof census --help)");
     }

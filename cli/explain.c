@@ -122,7 +122,7 @@ static bool find_case(const struct case_list *list, const struct options *o, con
     }
     free(chosen);
     return n == 1 ||
-           (n == 0 ? fail_missed(e, list, o->what)
+           (n == 0 ? fail_missed(e, list, o->what, false)
                    : fail(e, "'%s' selects %zu cases, and one is explained: such as %s", o->what, n, (*found)->id));
 }
 
@@ -149,7 +149,7 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
     struct ptx_module *m = NULL;
     struct subject s = {0};
     int code = -1;
-    bool good = case_list_load(folder, root, models, &list, e);
+    bool good = case_list_load(folder, root, models, true, &list, e);
     if (good && !find_case(&list, o, &c, e)) {
         good = false;
         code = c == NULL ? EXIT_NOTHING_RAN : -1;

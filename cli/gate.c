@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof gate [PATTERN]... [--plant NAME] [--runner NAME] [--json FILE] [--stats] [-j N]\n"
+    "usage: warpproof gate [PATTERN]... [--all] [--plant NAME] [--runner NAME] [--json FILE] [--stats] [-j N]\n"
     "\n"
-    "Runs the cases of fixtures/cases (all, or those that a PATTERN selects) and judges every output bit and every\n"
+    "Runs the cases of fixtures/cases (or those of them that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
+    "  --all              those of fixtures/cases/all as well: the whole edge lattice of every kernel\n"
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which "
     "no\n"
     "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
@@ -36,6 +37,7 @@ static const char usage[] =
 struct options {
     struct judging judging;
     const char *plant;
+    bool all; /* the lattice as well */
     const char *const *patterns;
     size_t pattern_count;
 };
@@ -113,7 +115,7 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
         *code = EXIT_INPUT;
     }
     if (missed != NULL) {
-        return fail_missed(e, &g->list, missed);
+        return fail_missed(e, &g->list, missed, !o->all);
     }
     if (*code == EXIT_INPUT) {
         return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");
@@ -138,7 +140,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     g->folder = must_format("%s/fixtures/cases", g->root);
     g->models = must_format("%s/build/models", g->root);
     if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o->plant, &g->plant, e)) ||
-        !case_list_load(g->folder, g->root, g->models, &g->list, e)) {
+        !case_list_load(g->folder, g->root, g->models, o->all, &g->list, e)) {
         return false;
     }
     const char *missed = NULL;
@@ -177,9 +179,8 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         trial_refuse(&t, &e, out);
     }
     char *again = judging_again(&o->judging, out);
-    out->rerun = o->plant != NULL
-                     ? must_format("%s gate%s --plant %s %s", command_again(g->root), again, o->plant, c->id)
-                     : must_format("%s gate%s %s", command_again(g->root), again, c->id);
+    out->rerun = must_format("%s gate%s%s%s%s %s", command_again(g->root), again, o->all ? " --all" : "",
+                             o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
     free(again);
 }
 
@@ -324,13 +325,18 @@ static int gate(struct options *o) {
 }
 
 int gate_main(int argc, char **argv) {
-    enum { PLANT = 256 };
-    static const struct option longs[] = {{"plant", required_argument, NULL, PLANT}, JUDGING_LONG_OPTIONS};
+    enum { PLANT = 256, ALL };
+    static const struct option longs[] = {
+        {"plant", required_argument, NULL, PLANT}, {"all", no_argument, NULL, ALL}, JUDGING_LONG_OPTIONS};
     struct options o = {.judging = {.threads = omp_get_max_threads()}};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == PLANT) {
             o.plant = optarg;
+            continue;
+        }
+        if (c == ALL) {
+            o.all = true;
             continue;
         }
         const int code = judging_option("gate", usage, argc, argv, c, &o.judging);

@@ -8,41 +8,23 @@
 #include "command.h"
 #include "plant.h"
 #include "selecting.h"
-#include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char usage[] = "usage: warpproof list kernels | formats | contracts | oracles | plants | archs\n"
-                            "       warpproof list cases [PATTERN]...\n"
+                            "       warpproof list cases [--all] [PATTERN]...\n"
                             "\n"
+                            "  --all    the cases of fixtures/cases/all as well\n"
                             "  --help   this text\n"
                             "\n"
                             "exit: 0 done, 2 input or usage error, 3 there is none\n";
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int list_kernels(const char *root, struct error *e) {
-    char *folder = must_format("%s/gpu/kernels", root), **paths = NULL;
-    size_t n = 0;
+    size_t n;
+    char **paths = kernel_files(root, &n);
     int code = EXIT_NOTHING_RAN;
-    DIR *d = opendir(folder);
-    for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
-        const size_t length = strlen(f->d_name);
-        if (length > 5 && strcmp(f->d_name + length - 5, ".yaml") == 0) {
-            paths = must_realloc(paths, n + 1, sizeof *paths);
-            paths[n++] = must_format("%s/%s", folder, f->d_name);
-        }
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    if (n > 0) {
-        qsort(paths, n, sizeof *paths, by_name);
-    }
     for (size_t i = 0; i < n; ++i) {
         struct spec *s = code != EXIT_INPUT ? spec_load(paths[i], root, e) : NULL;
         if (s == NULL) {
@@ -55,10 +37,9 @@ static int list_kernels(const char *root, struct error *e) {
         free(paths[i]);
     }
     if (code == EXIT_NOTHING_RAN) {
-        fail(e, "no launch files in %s", folder);
+        fail(e, "no launch files in %s/gpu/kernels", root);
     }
     free(paths);
-    free(folder);
     return code;
 }
 
@@ -136,11 +117,11 @@ static int list_plants(const char *root, struct error *e) {
     return code;
 }
 
-static int list_cases(const char *root, const char *const *patterns, size_t n, struct error *e) {
+static int list_cases(const char *root, const char *const *patterns, size_t n, bool all, struct error *e) {
     char *folder = must_format("%s/fixtures/cases", root), *models = must_format("%s/build/models", root);
     struct case_list list;
     int code = EXIT_INPUT;
-    if (case_list_load(folder, root, models, &list, e)) {
+    if (case_list_load(folder, root, models, all, &list, e)) {
         bool *chosen = must_calloc(list.count + 1, sizeof *chosen);
         const char *missed = NULL;
         const size_t left = case_select(&list, patterns, n, chosen, &missed);
@@ -154,7 +135,7 @@ static int list_cases(const char *root, const char *const *patterns, size_t n, s
         code = missed == NULL && left > 0 ? EXIT_PASSED : unreadable ? EXIT_INPUT : EXIT_NOTHING_RAN;
         if (code != EXIT_PASSED) {
             if (missed != NULL) {
-                fail_missed(e, &list, missed);
+                fail_missed(e, &list, missed, !all);
             } else {
                 fail(e, "there are no cases");
             }
@@ -168,9 +149,16 @@ static int list_cases(const char *root, const char *const *patterns, size_t n, s
 }
 
 int list_main(int argc, char **argv) {
-    static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    enum { ALL = 256 };
+    static const struct option longs[] = {
+        {"all", no_argument, NULL, ALL}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    bool all = false;
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
+        if (c == ALL) {
+            all = true;
+            continue;
+        }
         if (c != 'h') {
             return option_error("list", argc, argv, c);
         }
@@ -183,6 +171,9 @@ int list_main(int argc, char **argv) {
     const char *what = argv[optind++];
     if (optind < argc && strcmp(what, "cases") != 0) {
         return usage_error("list", "'%s': only `list cases` takes patterns", argv[optind]);
+    }
+    if (all && strcmp(what, "cases") != 0) {
+        return usage_error("list", "--all: only `list cases` takes it");
     }
     const char *const *patterns = (const char *const *)argv + optind;
     const size_t pattern_count = (size_t)(argc - optind);
@@ -206,7 +197,7 @@ int list_main(int argc, char **argv) {
     } else if (root != NULL) {
         code = strcmp(what, "kernels") == 0  ? list_kernels(root, &e)
                : strcmp(what, "plants") == 0 ? list_plants(root, &e)
-                                             : list_cases(root, patterns, pattern_count, &e);
+                                             : list_cases(root, patterns, pattern_count, all, &e);
     }
     if (code != EXIT_PASSED) {
         flush_output();

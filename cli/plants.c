@@ -362,7 +362,7 @@ static bool prepare(struct field *all, struct error *e) {
         return true;
     }
     char *folder = must_format("%s/fixtures/cases", all->root), *models = must_format("%s/build/models", all->root);
-    all->has_cases = case_list_load(folder, all->root, models, &all->cases, e);
+    all->has_cases = case_list_load(folder, all->root, models, false, &all->cases, e);
     free(folder);
     free(models);
     return all->has_cases;

@@ -1,6 +1,7 @@
 #include "selecting.h"
 #include "../ref/checked.h"
 #include "command.h"
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static bool is_of_made_data(const char *pattern) {
     return made;
 }
 
-bool fail_missed(struct error *e, const struct case_list *list, const char *pattern) {
+bool fail_missed(struct error *e, const struct case_list *list, const char *pattern, bool quick) {
     const bool glob = strpbrk(pattern, "*?[") != NULL;
     char *absent = must_strdup("");
     for (size_t i = 0; i < list->model_count && !is_of_made_data(pattern); ++i) {
@@ -50,8 +51,34 @@ bool fail_missed(struct error *e, const struct case_list *list, const char *patt
             absent = more;
         }
     }
-    fail(e, "no case matches '%.500s'%s (see warpproof list cases%.500s)", pattern,
-         glob ? "; a glob must match a whole id, '*' at its ends helps" : "", absent);
+    fail(e, "no case matches '%.500s'%s (see warpproof list cases%s%.500s)", pattern,
+         glob ? "; a glob must match a whole id, '*' at its ends helps" : "",
+         quick ? "; --all adds those of the whole lattice" : "", absent);
     free(absent);
     return false;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **kernel_files(const char *root, size_t *n) {
+    char *folder = must_format("%s/gpu/kernels", root), **paths = must_calloc(1, sizeof *paths);
+    DIR *d = opendir(folder);
+    *n = 0;
+    for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
+        const size_t length = strlen(f->d_name);
+        if (f->d_name[0] != '.' && length > 5 && strcmp(f->d_name + length - 5, ".yaml") == 0) {
+            paths = must_realloc(paths, *n + 1, sizeof *paths);
+            paths[(*n)++] = must_format("%s/%s", folder, f->d_name);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    if (*n > 0) {
+        qsort(paths, *n, sizeof *paths, by_name);
+    }
+    free(folder);
+    return paths;
 }

@@ -1,4 +1,4 @@
-/* What `gate` and `list cases` share: patterns, and models whose cases are not there. */
+/* What the commands share that go through cases or kernels: patterns, files, models whose cases are not there. */
 #ifndef CLI_SELECTING_H
 #define CLI_SELECTING_H
 
@@ -14,6 +14,9 @@ bool note_models(const char *command, const struct case_list *list, bool absent)
 
 /* "no case matches 'PATTERN'", with a hint when it is a glob: globs are held to whole ids; and with the models that are
  * absent, where it may mean cases of those. Returns false. */
-bool fail_missed(struct error *e, const struct case_list *list, const char *pattern);
+bool fail_missed(struct error *e, const struct case_list *list, const char *pattern, bool quick);
+
+/* The paths of the launch files of gpu/kernels, by name; each, and the array, are the caller's. */
+char **kernel_files(const char *root, size_t *n);
 
 #endif

@@ -66,7 +66,8 @@ struct case_list {
 
 #define CASE_LIMIT ((size_t)1 << 20)
 
-/* Reads every *.yaml of a folder in the order of their names. root: the project folder, with gpu/kernels; models: the
+/* Reads every *.yaml of a folder in the order of their names; with `whole` those of its folder `all` as well, the edge
+ * lattice of every kernel, where a case that stands in the folder already is left out. root: the project folder, with gpu/kernels; models: the
  * folder of the GGUF files. Errors point into the file: unknown keys, missing kernels and kernels without a contract,
  * shapes that break a kernel's needs or are too large, a glob that no tensor matches, two cases of one id, more than
  * CASE_LIMIT cases. On failure *list is empty.
@@ -74,7 +75,8 @@ struct case_list {
  * to make activations from): other cases do not need it. But whoever asks for its cases must be told: `gate` without a
  * pattern, or with one that selects nothing, says `why` and exits 2; `list cases` lists the cases there are, says `why`
  * beside them, and exits 2 when a pattern selects nothing or there is nothing to list. */
-bool case_list_load(const char *folder, const char *root, const char *models, struct case_list *list, struct error *e);
+bool case_list_load(const char *folder, const char *root, const char *models, bool whole, struct case_list *list,
+                    struct error *e);
 void case_list_free(struct case_list *list);
 
 /* chosen[i] = whether some pattern selects case i; without patterns all are. A pattern selects the case whose id it is;

@@ -291,7 +291,7 @@ bool add_case(struct loader *l, const struct cases_file *f, size_t kernel, const
         l->entries = must_realloc(l->entries, l->entry_room, sizeof *l->entries);
     }
     struct entry *entry = &l->entries[l->entry_count];
-    *entry = (struct entry){c, kernel, l->entry_count, f->doc, node};
+    *entry = (struct entry){c, kernel, l->entry_count, l->lattice, f->doc, node};
     l->entry_count++;
     return check_shape(l, &entry->c, f->doc, node);
 }
@@ -421,18 +421,32 @@ static int by_id(const void *a, const void *b) {
     return order ? order : (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
+/* Two cases of one id are an error, except that the lattice may hold a quick case again, which is then left out. */
 static bool check_unique(struct loader *l) {
     qsort(l->entries, l->entry_count, sizeof *l->entries, by_id);
+    size_t kept = 1;
     for (size_t i = 1; i < l->entry_count; i++) {
-        const struct entry *first = &l->entries[i - 1], *second = &l->entries[i];
-        if (strcmp(first->c.id, second->c.id))
+        const struct entry *first = &l->entries[kept - 1], *second = &l->entries[i];
+        if (strcmp(first->c.id, second->c.id)) {
+            l->entries[kept++] = *second;
             continue;
+        }
+        if (first->lattice != second->lattice) {
+            free(second->c.id);
+            l->entries[i].c.id = NULL;
+            continue;
+        }
         struct place place = yaml_place(first->doc, first->node, 0);
         yaml_fail(second->doc, second->node, 0, l->e, "case %s stands already at %s:%d", second->c.id, place.path,
                   place.line);
         place_free(&place);
+        while (i < l->entry_count) { /* so that each id is in the list once, to be freed */
+            l->entries[kept++] = l->entries[i++];
+        }
+        l->entry_count = kept;
         return false;
     }
+    l->entry_count = kept;
     return true;
 }
 
@@ -450,10 +464,18 @@ static bool finish(struct loader *l) {
     return true;
 }
 
-bool case_list_load(const char *folder, const char *root, const char *models, struct case_list *list, struct error *e) {
+bool case_list_load(const char *folder, const char *root, const char *models, bool whole, struct case_list *list,
+                    struct error *e) {
     *list = (struct case_list){0};
     struct loader l = {.root = root, .models = models, .list = list, .e = e};
-    bool good = add_folder(&l, folder) && finish(&l);
+    bool good = add_folder(&l, folder);
+    if (good && whole) {
+        char *all = joined(folder, "all");
+        l.lattice = true;
+        good = add_folder(&l, all);
+        free(all);
+    }
+    good = good && finish(&l);
     for (size_t i = 0; i < l.entry_count; i++)
         free(l.entries[i].c.id);
     free(l.entries);

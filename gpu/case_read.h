@@ -9,6 +9,7 @@ struct entry {
     struct test_case c;
     size_t kernel;   /* index into list->kernels */
     size_t sequence; /* number of the case in the order of the files */
+    bool lattice;    /* from the folder `all`; a quick case of the same id goes before */
     const struct yaml_doc *doc;
     const struct yaml_node *node;
 };
@@ -20,6 +21,7 @@ struct loader {
     size_t entry_count, entry_room;
     struct yaml_doc **docs;
     size_t doc_count;
+    bool lattice; /* the files of the folder `all` are being read */
     struct error *e;
 };
 

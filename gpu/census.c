@@ -192,6 +192,19 @@ void census_free(struct census *c) {
     *c = (struct census){0};
 }
 
+/* what: "" or ".wavefronts" ... */
+static bool class_count(const struct site_count *n, const char *what, uint64_t *value) {
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"", n->executed}, {".wavefronts", n->wavefronts}, {".conflicts", n->conflicts}, {".sectors", n->sectors}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
+        if (!strcmp(what, counts[i].name))
+            return *value = counts[i].value, true;
+    return false;
+}
+
 bool census_count(const struct census *c, const char *name, uint64_t *value) {
     const struct {
         const char *name;
@@ -204,8 +217,10 @@ bool census_count(const struct census *c, const char *name, uint64_t *value) {
     for (size_t i = 0; i < sizeof totals / sizeof *totals; ++i)
         if (!strcmp(name, totals[i].name))
             return *value = totals[i].value, true;
-    for (int k = 0; k < CLASSES; ++k)
-        if (!strcmp(name, class_names[k]))
-            return *value = c->by_class[k].executed, true;
+    for (int k = 0; k < CLASSES; ++k) {
+        const size_t length = strlen(class_names[k]);
+        if (!strncmp(name, class_names[k], length) && (!name[length] || name[length] == '.'))
+            return class_count(&c->by_class[k], name + length, value);
+    }
     return false;
 }

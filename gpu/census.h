@@ -64,8 +64,9 @@ struct census {
 bool census_of(const struct trace *t, struct census *c);
 void census_free(struct census *c);
 
-/* The count that a name of `counts` in a launch file stands for: a class, `instructions`, `macs`, `wavefronts`,
- * `conflicts` or `sectors`. False for any other name. */
+/* The count that a name of `counts` in a launch file stands for: `instructions`, `macs`, `wavefronts`, `conflicts` or
+ * `sectors` of the whole launch; a class, which is what it executed; or a class and `.wavefronts`, `.conflicts` or
+ * `.sectors`. False for any other name. */
 bool census_count(const struct census *c, const char *name, uint64_t *value);
 
 #endif

@@ -143,7 +143,8 @@ static bool read_program(const struct reader *r, const char *root) {
 
 static bool read_head(const struct reader *r, const char *root) {
     const struct yaml_node *map = r->doc->root, *kernel, *entry = yaml_get(map, "entry"),
-                           *about = yaml_get(map, "about"), *contract = yaml_get(map, "contract");
+                           *about = yaml_get(map, "about"), *contract = yaml_get(map, "contract"),
+                           *rung = yaml_get(map, "rung");
     const char *text = NULL;
     if (!yaml_require(r->doc, map, "kernel", "the launch file", &kernel, r->e) ||
         !read_word(r, kernel, "kernel", "_.-", true, &r->s->kernel) || !read_program(r, root))
@@ -151,6 +152,8 @@ static bool read_head(const struct reader *r, const char *root) {
     if (about && !yaml_string(r->doc, about, "about", &text, r->e))
         return false;
     r->s->about = text ? must_strdup(text) : NULL;
+    if (rung && !read_word(r, rung, "rung", "_.-", true, &r->s->rung))
+        return false;
     if (contract && !read_word(r, contract, "contract", "_", false, &r->s->contract))
         return false;
     if (entry) /* the identifiers of PTX */
@@ -160,14 +163,15 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel",   "about", "source", "ptx",    "cubin", "entry",
-                                       "contract", "split", "needs",  "launch", "args",  "planes",
-                                       "stages",   "mma",   "counts", "shape",  NULL};
+    static const char *const keys[] = {"kernel", "about", "source", "ptx",       "cubin",  "entry",  "contract",
+                                       "split",  "needs", "launch", "args",      "planes", "stages", "mma",
+                                       "counts", "shape", "rung",   "published", NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);
-    } sections[] = {{"needs", read_needs},   {"launch", read_launch}, {"args", read_args}, {"shape", read_shape},
-                    {"planes", read_planes}, {"stages", read_stages}, {"mma", read_mma},   {"counts", read_counts}};
+    } sections[] = {{"needs", read_needs}, {"launch", read_launch}, {"args", read_args},
+                    {"shape", read_shape}, {"planes", read_planes}, {"stages", read_stages},
+                    {"mma", read_mma},     {"counts", read_counts}, {"published", read_published}};
     const struct yaml_node *map = r->doc->root, *launch;
     if (!yaml_check_keys(r->doc, map, "a launch file", keys, r->e) || !read_head(r, root) ||
         !yaml_require(r->doc, map, "launch", "the launch file", &launch, r->e))
@@ -207,13 +211,14 @@ void spec_free(struct spec *s) {
     for (size_t i = 0; i < s->arg_count; i++)
         free_arg(&s->args[i]);
     free_planes(s);
+    free_published(s);
     for (size_t i = 0; i < s->count_count; i++) {
         free(s->counts[i].name);
         expr_free(s->counts[i].value);
     }
     for (size_t i = 0; i < s->default_count; i++)
         free((char *)s->defaults[i].name);
-    char *const owned[] = {s->path, s->kernel, s->about, s->source, s->ptx, s->cubin, s->entry, s->contract};
+    char *const owned[] = {s->path, s->kernel, s->about, s->source, s->ptx, s->cubin, s->entry, s->contract, s->rung};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(s->needs);

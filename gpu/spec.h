@@ -53,12 +53,28 @@ struct spec_count {
     struct spec_expr *value;
 };
 
+struct spec_published { /* a count that somebody published of the same work; `warpproof census --table` */
+    char *by;           /* whose, one line */
+    char **of;          /* (of_count) names of counts (gpu/census.h), added up */
+    size_t of_count;
+    struct shape_value shape[3]; /* (shape_count) of the launch that is counted here; names are static */
+    size_t shape_count;
+    double times, per; /* the sum is multiplied and divided by these to be what was published */
+    char *per_count;   /* and divided by this count, or NULL */
+    double value;
+    char *text;    /* value, as written; what is counted here must equal it in so many digits ... */
+    int digits;    /* (1 .. 17) significant ones of text */
+    char *differs; /* ... or must not, for this reason; or NULL */
+    const struct yaml_node *node;
+};
+
 struct spec {
     char *path; /* of the launch file */
     struct yaml_doc
         *doc; /* the file, for complaints found later: yaml_fail(doc, yaml_get(doc->root, "contract"), 0, ...) */
     char *kernel;
     char *about;  /* one line for people, or NULL */
+    char *rung;   /* of the ladder that it belongs to, a word: "r12"; or NULL */
     char *source; /* file name of the .cu beside the launch file, or NULL */
     char *ptx;    /* path of the PTX text: given, or derived from source: fixtures/ptx/<stem>.ptx under root */
     char *cubin;  /* path of the same program as a cubin, for a real GPU, or NULL */
@@ -79,6 +95,8 @@ struct spec {
     struct spec_mma mma;
     struct spec_count *counts;
     size_t count_count;
+    struct spec_published *published;
+    size_t published_count;
     struct shape_value *defaults; /* `shape: {n: 1000}`: values for `run` without --set; names owned by the spec */
     size_t default_count;
 };

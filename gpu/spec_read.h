@@ -39,6 +39,9 @@ bool read_stages(const struct reader *r, const struct yaml_node *map);
 bool read_mma(const struct reader *r, const struct yaml_node *map);
 void free_planes(struct spec *s);                        /* and stages, and mma */
 bool planes_use(const struct spec *s, const char *name); /* in one of these sections */
+/* spec_published.c */
+bool read_published(const struct reader *r, const struct yaml_node *list);
+void free_published(struct spec *s);
 /* The contract exists, and the arguments have its operands and its result, each once. */
 bool check_contract(const struct reader *r);
 

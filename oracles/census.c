@@ -17,7 +17,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             struct finding *f = findings_add(out, "census", VERDICT_INPUT);
             f->summary =
                 must_format("counts: nothing is called '%s'; known: instructions, macs, wavefronts, conflicts, "
-                            "sectors and the classes of warpproof census",
+                            "sectors, the classes of warpproof census, and CLASS.wavefronts, .conflicts, .sectors",
                             want->name);
             finding_line(f, "census", "%s", f->summary);
         } else if (want->value < 0 || (uint64_t)want->value != got) {

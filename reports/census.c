@@ -166,11 +166,18 @@ static struct fy_node *census_node(struct fy_document *d, const char *kernel, co
     return m;
 }
 
-bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e) {
+bool census_json_lines(const char *path, const char *const *kernels, const struct census *const *c, size_t n,
+                       struct error *e) {
     struct json_lines lines;
     json_begin(&lines);
-    struct fy_document *d = json_next(&lines);
-    if (d != NULL)
-        json_put(&lines, d, census_node(d, kernel, c));
+    for (size_t i = 0; i < n; ++i) {
+        struct fy_document *d = json_next(&lines);
+        if (d != NULL)
+            json_put(&lines, d, census_node(d, kernels[i], c[i]));
+    }
     return json_end(&lines, path, e);
+}
+
+bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e) {
+    return census_json_lines(path, &kernel, &c, 1, e);
 }

@@ -12,5 +12,8 @@ void census_table(FILE *out, const struct census *c, size_t most);
 
 /* {"kernel", "macs", "classes": {...}, "lines": [...]}; a regular file whole or not at all, as file_put. */
 bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e);
+/* The same of n kernels, a line each. */
+bool census_json_lines(const char *path, const char *const *kernels, const struct census *const *c, size_t n,
+                       struct error *e);
 
 #endif

@@ -34,6 +34,28 @@ Test(cases, ids_are_paths_in_a_fixed_order) {
     case_list_free(&list);
 }
 
+Test(cases, of_the_lattice_come_when_asked_for) {
+    project_put_cases("kernels: [tile]\nshapes: {nt: [3], od: [5], id: [256]}\ndata: [rand]\nseeds: [1]\n");
+    struct case_list list;
+    struct error e = {""};
+    cr_expect_not(project_load_whole(&list, &e), "a lattice without files was accepted");
+    cr_expect(strstr(e.text, "there is no cases file *.yaml in ") && strstr(e.text, "/cases/all"), "says: %s", e.text);
+    project_put_text("cases/all/a.yaml",
+                     "kernels: [tile]\nshapes: {nt: [3, 4], od: [5], id: [256]}\ndata: [rand]\nseeds: [1]\n");
+    list = project_cases();
+    cr_expect_eq(list.count, 1, "%zu quick cases", list.count);
+    case_list_free(&list);
+    cr_assert(project_load_whole(&list, &e), "%s", e.text);
+    cr_expect_eq(list.count, 2, "%zu cases, one of which stands in both folders", list.count);
+    cr_expect_str_eq(list.cases[0].id, "q4_K/pad40/tile/nt3.od5.id256/rand/s1");
+    cr_expect_str_eq(list.cases[1].id, "q4_K/pad40/tile/nt4.od5.id256/rand/s1");
+    case_list_free(&list);
+    project_put_text("cases/all/a.yaml",
+                     "kernels: [tile]\nshapes: {nt: [4, 4], od: [5], id: [256]}\ndata: [rand]\nseeds: [1]\n");
+    cr_expect_not(project_load_whole(&list, &e), "two cases of one id in the lattice were accepted");
+    cr_expect(strstr(e.text, "nt4.od5.id256/rand/s1 stands already at "), "says: %s", e.text);
+}
+
 Test(cases, data_depend_on_the_id_alone) {
     project_put_cases("kernels: [tile]\nshapes: {nt: [3], od: [5], id: [256]}\ndata: [rand]\nseeds: [1]\n");
     struct case_list few = project_cases();
@@ -176,7 +198,7 @@ Test(cases, the_number_of_cases_is_bounded) {
 Test(shipped_cases, of_the_project_are_all_well_formed) {
     struct case_list list;
     struct error e = {""};
-    cr_assert(case_list_load("fixtures/cases", ".", "build/models", &list, &e),
+    cr_assert(case_list_load("fixtures/cases", ".", "build/models", true, &list, &e),
               "%s (tests run in the root of the project)", e.text);
     size_t classes[DATA_CLASSES] = {0};
     for (size_t i = 0; i < list.count; i++)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static char root[] = P_tmpdir "/warpproof-XXXXXX";
-static const char *const folders[] = {"gpu", "gpu/kernels", "cases", "models"};
+static const char *const folders[] = {"gpu", "gpu/kernels", "cases", "cases/all", "models"};
 
 static const char matrix_kernel[] = "kernel: tile\nsource: tile.cu\nentry: tile\ncontract: q4_k_pad40_two_term\n"
                                     "needs: [\"id % 256 == 0\", \"nt < 1000\"]\nlaunch: {grid: [1], block: [32]}\n"
@@ -40,7 +40,7 @@ void project_drop(const char *path) {
 
 void project_make(void) {
     cr_assert_not_null(mkdtemp(root), "no temporary folder");
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char *path = project_path(folders[i]);
         cr_assert_eq(mkdir(path, 0700), 0, "cannot make %s", path);
         free(path);
@@ -52,20 +52,29 @@ void project_make(void) {
 
 void project_remove(void) {
     static const char *const files[] = {"gpu/kernels/tile.yaml", "gpu/kernels/quant.yaml", "gpu/kernels/foreign.yaml",
-                                        "cases/a.yaml",          "cases/b.yaml",           "models/tiny.gguf"};
+                                        "cases/a.yaml",          "cases/b.yaml",           "cases/all/a.yaml",
+                                        "models/tiny.gguf"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         project_drop(files[i]);
-    for (size_t i = 4; i-- > 0;)
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;)
         project_drop(folders[i]);
     rmdir(root);
 }
 
-bool project_load(struct case_list *list, struct error *e) {
+static bool load(bool whole, struct case_list *list, struct error *e) {
     char *cases = project_path("cases"), *models = project_path("models");
-    bool good = case_list_load(cases, root, models, list, e);
+    bool good = case_list_load(cases, root, models, whole, list, e);
     free(cases);
     free(models);
     return good;
+}
+
+bool project_load(struct case_list *list, struct error *e) {
+    return load(false, list, e);
+}
+
+bool project_load_whole(struct case_list *list, struct error *e) {
+    return load(true, list, e);
 }
 
 struct case_list project_cases(void) {

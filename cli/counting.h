@@ -1,0 +1,29 @@
+/* A kernel of gpu/kernels, or any launch file, run once on the PTX machine and counted: what `census` is made of. */
+#ifndef CLI_COUNTING_H
+#define CLI_COUNTING_H
+
+#include "judging.h"
+#include "sets.h"
+
+struct counting {
+    const struct sets *sets;        /* of the user */
+    const struct shape_value *more; /* (more_count) where neither sets nor launch file say */
+    size_t more_count;
+    const struct judging *judging;
+};
+
+/* The values of a counted launch's names; the caller frees the array, names are the spec's, the sets' and `more`'s. */
+struct shape_value *counting_shape(const struct spec *s, const struct counting *c, size_t *count);
+
+/* Runs it on operands of class rand with a census, and judges it, its closed forms too. *outcome is the caller's. Fails
+ * when there is nothing to run. */
+bool counting_run(const struct spec *s, const struct ptx_module *m, const struct counting *c, struct outcome *outcome,
+                  struct error *e);
+
+/* A table with a row for each kernel of gpu/kernels that multiplies and that a pattern selects (as of cases; none:
+ * all), by its rung and name, and what others published of the same work; `warpproof census --table`. Returns the exit
+ * code.
+ */
+int census_ladder(const char *const *patterns, size_t pattern_count, const struct judging *j);
+
+#endif
