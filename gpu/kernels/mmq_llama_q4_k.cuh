@@ -3,7 +3,7 @@
 // values before they were quantised, so it meets dm and nothing else.
 #pragma once
 #include "mmq_llama_tile.cuh"
-#include "stage_q4_k.cuh"
+#include "q4_k.cuh"
 
 // Both halves: rn(a * b) in binary16.
 __device__ __forceinline__ uint32_t mul_half2(uint32_t a, uint32_t b) {
@@ -22,13 +22,27 @@ struct LlamaQ4_K {
         return mul_half2(d, half_bits_rn(__int2float_rn(scale)) | half_bits_rn(__int2float_rn(min)) << 16);
     }
 
-    // Super-block k / 256 of 128 rows; an element is four sub-blocks' scales of a row.
+    // Super-block k / 256 of 128 rows: 16 nibble bytes, which are values of two neighbouring sub-blocks, or four
+    // sub-blocks' scales of a row. Eight lanes that store together have rows two apart, or eight rows: no conflicts.
     static __device__ __forceinline__ void stage(uint8_t *xs, const uint8_t *w, int j0, int od, int k, int id) {
-        stage_expanded<ROWS, 32, PITCH, THREADS>(xs, w, j0, od, k / 256, id / 256);
-        const int j = threadIdx.x / 2, half = threadIdx.x % 2;
+        const int supers = id / 256, super = k / 256;
+#pragma unroll
+        for (int i = threadIdx.x; i < ROWS * 8; i += THREADS) {
+            const int piece = i % 4 + i / 8 % 2 * 4, j = i / 32 * 4 + i / 4 % 2 * 2 + i / 16 % 2;
+            uint4 v = make_uint4(0, 0, 0, 0);
+            if (j0 + j < od) {
+                const uint8_t *block = w + ((int64_t)(j0 + j) * supers + super) * Q4_K_BYTES;
+                v = *(const uint4 *)(block + Q4_K_NIBBLES + 16 * piece);
+            }
+            const uint32_t m = 0x0f0f0f0f;
+            uint8_t *out = xs + j * PITCH + piece / 2 * 64 + piece % 2 * 16;
+            *(uint4 *)out = make_uint4(v.x & m, v.y & m, v.z & m, v.w & m);
+            *(uint4 *)(out + 32) = make_uint4(v.x >> 4 & m, v.y >> 4 & m, v.z >> 4 & m, v.w >> 4 & m);
+        }
+        const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS;
         uint4 v = make_uint4(0, 0, 0, 0);
         if (j0 + j < od) {
-            const uint4 head = *(const uint4 *)(w + ((int64_t)(j0 + j) * (id / 256) + k / 256) * Q4_K_BYTES);
+            const uint4 head = *(const uint4 *)(w + ((int64_t)(j0 + j) * supers + super) * Q4_K_BYTES);
             const uint32_t d = head.x ^ 0x80000000;
             v = make_uint4(scale_pair(d, head, 4 * half), scale_pair(d, head, 4 * half + 1),
                            scale_pair(d, head, 4 * half + 2), scale_pair(d, head, 4 * half + 3));

@@ -1,5 +1,5 @@
 // q6_K x d4 in the tile of mmq_llama_tile.cuh: bytes n - 32. A row's scales: [16] int8 of the sub-blocks of 16 values,
-// f32 d; 28 B unused. Two m16n8k16 a chunk, whose integer sums meet in int32 before they are converted.
+// f32 d; 28 B unused, of which 12 are zeroed. Two m16n8k16 a chunk, whose integer sums meet in int32 before they are converted.
 #pragma once
 #include "chunk.cuh"
 #include "mmq_llama_tile.cuh"
@@ -21,12 +21,13 @@ struct LlamaQ6_K {
         return (((low & 0x0f0f0f0f) | (high & 0x03030303) << 4) + 0x60606060) ^ 0x80808080;
     }
 
-    // Super-block k / 256 of 128 rows. An element is 4 values of each of the 4 chunks of a half: they share their bytes.
+    // Super-block k / 256 of 128 rows: 4 values of each of the 4 chunks of a half, which share their bytes; then a
+    // row's scales, or its d. Lanes that store together have rows two apart, or one after the other: no conflicts.
     static __device__ __forceinline__ void stage(uint8_t *xs, const uint8_t *w, int j0, int od, int k, int id) {
         const int64_t supers = id / 256, super = k / 256;
 #pragma unroll
         for (int i = threadIdx.x; i < ROWS * 16; i += THREADS) {
-            const int word = i % 8, j = i / 8 % ROWS, h = i / 8 / ROWS;
+            const int word = i % 8, j = i / 64 * 8 % ROWS + i / 8 % 4 * 2 + i / 32 % 2, h = i / 8 / ROWS;
             uint32_t first = 0, second = 0, high = 0xaaaaaaaa; // of rows past the end: n = 32
             if (j0 + j < od) {
                 const uint8_t *block = w + ((j0 + j) * supers + super) * Q6_K_BYTES;
@@ -40,18 +41,18 @@ struct LlamaQ6_K {
             *(uint32_t *)(out + 64) = centred(first >> 4, high >> 4);
             *(uint32_t *)(out + 96) = centred(second >> 4, high >> 6);
         }
-        const int j = threadIdx.x / 2, half = threadIdx.x % 2; // 8 of a row's scales, and d with the first
-        uint2 scales = make_uint2(0, 0);
-        float d = 0.0f;
+        const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS;
+        uint4 v = make_uint4(0, 0, 0, 0);
         if (j0 + j < od) {
-            const uint8_t *block = w + ((j0 + j) * supers + super) * Q6_K_BYTES;
-            scales = make_uint2(load_u16x2(block + 192 + 8 * half), load_u16x2(block + 196 + 8 * half));
-            d = load_half(block + 208);
+            const uint8_t *scales = w + ((j0 + j) * supers + super) * Q6_K_BYTES + 192;
+            if (half == 0) {
+                v = make_uint4(load_u16x2(scales), load_u16x2(scales + 4), load_u16x2(scales + 8),
+                               load_u16x2(scales + 12));
+            } else {
+                v.x = __float_as_uint(load_half(scales + 16));
+            }
         }
-        *(uint2 *)(xs + j * PITCH + SCALES + 8 * half) = scales;
-        if (half == 0) {
-            *(float *)(xs + j * PITCH + SCALES + 16) = d;
-        }
+        *(uint4 *)(xs + j * PITCH + SCALES + 16 * half) = v;
     }
     static_assert(THREADS == 2 * ROWS, "an element a thread");
 

@@ -21,7 +21,7 @@ struct LlamaQ8_0 {
             }
             *(uint4 *)(xs + j * PITCH + 16 * (i % 16)) = v;
         }
-        const int j = threadIdx.x / 2, half = threadIdx.x % 2;
+        const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS; // eight rows start in distinct bank groups
         float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         if (j0 + j < od && first + 4 * half < blocks) { // blocks come by fours: the depth is a multiple of 128
             const uint8_t *block = w + ((int64_t)(j0 + j) * blocks + first + 4 * half) * Q8_0_BYTES;
