@@ -17,7 +17,7 @@ struct rung {
     struct spec *spec;
     struct ptx_module *module; /* holds what the outcome's places point to */
     struct shape_value shape[3];
-    int64_t shared; /* bytes of a block: dynamic arena and static variables */
+    int64_t shared; /* bytes of a block: dynamic arena and static variables; of several launches the largest */
     struct outcome outcome;
 };
 
@@ -89,18 +89,20 @@ static bool count(struct rung *r, const struct shape_value *shape, size_t shape_
 }
 
 static bool measure(struct rung *r, const struct judging *j, struct error *e) {
-    const struct ptx_function *f;
     if ((r->module = spec_module(r->spec, e)) == NULL || !choose_shape(r, e) ||
         !count(r, r->shape, 3, j, &r->outcome, e)) {
         return false;
     }
-    f = ptx_entry_named(r->module, r->spec->entry);
-    r->shared = f != NULL ? (int64_t)ptx_static_shared(r->module, f) : 0;
-    int64_t dynamic = 0;
-    if (r->spec->shared != NULL && !spec_eval(r->spec->shared, &(struct shape){r->shape, 3}, &dynamic, e)) {
-        return false;
+    for (size_t i = 0; i <= r->spec->then_count; ++i) {
+        const struct spec *s = i > 0 ? &r->spec->then[i - 1] : r->spec;
+        const struct ptx_function *f = ptx_entry_named(r->module, s->entry);
+        int64_t dynamic = 0;
+        if (s->shared != NULL && !spec_eval(s->shared, &(struct shape){r->shape, 3}, &dynamic, e)) {
+            return false;
+        }
+        dynamic += f != NULL ? (int64_t)ptx_static_shared(r->module, f) : 0;
+        r->shared = dynamic > r->shared ? dynamic : r->shared;
     }
-    r->shared += dynamic;
     return true;
 }
 
@@ -137,13 +139,13 @@ static void print_figure(const struct census *c, const char *name, uint64_t fact
     printf(" %9.3f", (double)factor * (double)n / (double)c->macs);
 }
 
-static void print_row(const struct rung *r) {
+static void print_row(const struct rung *r, const struct census *c) {
     static const char *const counts[] = {"instructions", "mma",        "ldmatrix", "ld.shared",
                                          "st.shared",    "wavefronts", "conflicts"};
     printf("%-6s %-24s %4lld %8lld", r->spec->rung != NULL ? r->spec->rung : "-", r->spec->kernel,
            (long long)r->shape[0].value, (long long)r->shared);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        print_figure(&r->outcome.census, counts[i], 1024);
+        print_figure(c, counts[i], 1024);
     }
     printf("\n");
 }
@@ -167,14 +169,15 @@ static bool counted(struct rung *r, const struct spec_published *p, const struct
                (outcome_verdict(&again) == VERDICT_PASS ||
                 yaml_fail(r->spec->doc, p->node, 0, e, "the launch of this shape does not pass: `warpproof run`"));
     }
-    const struct census *c = p->shape_count > 0 ? &again.census : &r->outcome.census;
+    const struct outcome *o = p->shape_count > 0 ? &again : &r->outcome;
+    const struct census c = census_sum(o->censuses, o->census_count);
     uint64_t n, sum = 0, per = 1;
     for (size_t i = 0; good && i < p->of_count; ++i) {
-        census_count(c, p->of[i], &n);
+        census_count(&c, p->of[i], &n);
         sum += n;
     }
     if (good && p->per_count != NULL) {
-        census_count(c, p->per_count, &per);
+        census_count(&c, p->per_count, &per);
         good = per > 0 || yaml_fail(r->spec->doc, p->node, 0, e, "published.per: no %s is executed", p->per_count);
     }
     *value = (double)sum * p->times / p->per / (double)per;
@@ -231,10 +234,11 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
     for (size_t i = 0; good && i < l.count; ++i) {
         struct rung *r = &l.rungs[i];
         good = measure(r, &settled, &e);
+        const struct census c = census_sum(r->outcome.censuses, r->outcome.census_count);
         if (good && outcome_verdict(&r->outcome) != VERDICT_PASS) {
             terminal_failure(stdout, &r->outcome, NULL, 0);
             wrong = true;
-        } else if (good && r->outcome.census.macs > 0) {
+        } else if (good && c.macs > 0) {
             if (!head) {
                 printf("for 1024 multiply-adds, at 128 rows x depth 1024:\n%-6s %-24s %4s %8s %9s %9s %9s %9s %9s %9s "
                        "%9s\n",
@@ -242,7 +246,7 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
                        "wavefront", "conflicts");
             }
             head = true;
-            print_row(r);
+            print_row(r, &c);
             ++shown;
         }
     }
@@ -253,15 +257,13 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
         good = fail(&e, "no kernel that multiplies matches; `warpproof list kernels` has the kernels");
     }
     if (good && j->json != NULL) {
-        const char **names = must_calloc(l.count + 1, sizeof *names);
-        const struct census **counts = must_calloc(l.count + 1, sizeof *counts);
+        struct census_of_kernel *counted = must_calloc(l.count + 1, sizeof *counted);
         for (size_t i = 0; i < l.count; ++i) {
-            names[i] = l.rungs[i].spec->kernel;
-            counts[i] = &l.rungs[i].outcome.census;
+            const struct outcome *o = &l.rungs[i].outcome;
+            counted[i] = (struct census_of_kernel){l.rungs[i].spec->kernel, o->censuses, o->census_count};
         }
-        good = census_json_lines(j->json, names, counts, l.count, &e);
-        free(names);
-        free(counts);
+        good = census_json(j->json, counted, l.count, &e);
+        free(counted);
     }
     if (!good) {
         flush_output();
