@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TABLE_DEPTH = 1024 };
+
 /* A kernel, counted at the shape of the table. */
 struct rung {
     struct spec *spec;
@@ -62,23 +64,27 @@ static bool selects(const char *pattern, const char *kernel) {
     return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, kernel, 0) == 0 : strstr(kernel, pattern) != NULL;
 }
 
-/* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024. */
+/* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024; or 2048,
+ * for rows of whole 16 bytes of q6_K. */
 static bool choose_shape(struct rung *r, struct error *e) {
+    static const int64_t shapes[][2] = {{128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}};
+    enum { SHAPES = sizeof shapes / sizeof *shapes };
     char *unmet = NULL;
-    for (int64_t nt = 128;; nt = 8) {
-        const struct shape_value values[3] = {{"nt", nt}, {"od", 128}, {"id", 1024}};
+    for (size_t i = 0; i < SHAPES; ++i) {
+        const struct shape_value values[3] = {{"nt", shapes[i][0]}, {"od", 128}, {"id", shapes[i][1]}};
         memcpy(r->shape, values, sizeof values);
         free(unmet);
         unmet = NULL;
         if (!bind_needs(r->spec, &(struct shape){values, 3}, &unmet, e)) {
             return false;
         }
-        if (unmet == NULL || nt == 8) {
-            const bool good = unmet == NULL || fail(e, "%s: no shape of the table will do: %s", r->spec->path, unmet);
-            free(unmet);
-            return good;
+        if (unmet == NULL) {
+            return true;
         }
     }
+    fail(e, "%s: no shape of the table will do: %s", r->spec->path, unmet);
+    free(unmet);
+    return false;
 }
 
 static bool count(struct rung *r, const struct shape_value *shape, size_t shape_count, const struct judging *j,
@@ -147,7 +153,7 @@ static void print_row(const struct rung *r, const struct census *c) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         print_figure(c, counts[i], 1024);
     }
-    printf("\n");
+    printf(r->shape[2].value == TABLE_DEPTH ? "\n" : "   at depth %lld\n", (long long)r->shape[2].value);
 }
 
 /* What is counted here of what was published; false when the launch did not pass. */
