@@ -1,4 +1,4 @@
-/* What the files of the tokenizer share. Nothing else includes this. */
+/* What the files of the tokenizer share. Nothing else includes this, but tests. */
 #ifndef REF_TOKENIZER_PARTS_H
 #define REF_TOKENIZER_PARTS_H
 
