@@ -31,8 +31,8 @@ struct tokenizer;
 /* The tokenizer of a file, which must stay open as long as it is used. On failure NULL, with one line "PATH: what".
  * Refused, beside what is not served: arrays of other types or lengths than the tokens', ids out of range, scores that
  * are not finite, byte tokens that are not each <0xNN> once or not all there, merges that name no tokens; and of the
- * tokens that text can become: empty ones, over 1,024 bytes, two with the same text. Where a merge is named twice, the
- * first counts. */
+ * normal and user-defined tokens: empty ones, over 1,024 bytes, two with the same text. Where a merge is named twice,
+ * the first counts. */
 struct tokenizer *tokenizer_open(const struct gguf_file *f, struct error *e);
 void tokenizer_free(struct tokenizer *t); /* t may be NULL */
 

@@ -63,7 +63,7 @@ static bool add_merge(struct tokenizer *t, uint32_t rank, const uint8_t *text, u
         product = lookup(t, both, left + right);
     }
     if (a == NO_TOKEN || b == NO_TOKEN || product == NO_TOKEN)
-        return tokenizer_refuse(t, e, "merge %u, \"%s\": %s no token that text can become", rank,
+        return tokenizer_refuse(t, e, "merge %u, \"%s\": %s no normal token", rank,
                                 printable(shown, sizeof shown, text, length),
                                 a == NO_TOKEN   ? "its left side is"
                                 : b == NO_TOKEN ? "its right side is"

@@ -51,13 +51,15 @@ bool lookup_build(struct tokenizer *t, struct error *e) {
     memset(t->slots, 0xff, slots * sizeof *t->slots);
     for (uint32_t id = 0; id < t->info.size; id++) {
         const struct token *token = &t->tokens[id];
-        if (!token_is_text(token->type))
+        if (token->type != TOKEN_NORMAL && token->type != TOKEN_USER_DEFINED)
             continue;
         if (token->length == 0)
             return tokenizer_refuse(t, e, "token %u is empty", id);
         if (token->length > MOST_TOKEN_BYTES)
             return tokenizer_refuse(t, e, "token %u has %llu bytes, at most %d are served", id,
                                     (unsigned long long)token->length, MOST_TOKEN_BYTES);
+        if (!token_is_merged(t, token->type))
+            continue;
         if (!insert(t, id, e))
             return false;
         t->longest = token->length > t->longest ? token->length : t->longest;

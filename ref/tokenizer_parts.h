@@ -17,7 +17,7 @@ enum token_type { /* tokenizer.ggml.token_type */
 
 enum {
     MOST_TOKENS = 1 << 24,
-    MOST_TOKEN_BYTES = 1024, /* of a token that text can become: bounds the work of a character */
+    MOST_TOKEN_BYTES = 1024, /* of a normal or user-defined token: bounds the work of a character */
     MOST_TEXT = 1 << 28,
     MOST_PROBES = 1000, /* a vocabulary never comes near it; one made to collide would make tables quadratic */
 };
@@ -42,7 +42,7 @@ struct tokenizer {
     const struct gguf_file *file;
     bool bpe, space_prefix;
     struct token *tokens; /* (info.size) */
-    uint64_t longest;     /* bytes of the longest token that text can become */
+    uint64_t longest;     /* bytes of the longest token that merging can make */
     struct token_slot *slots;
     size_t slot_mask; /* slots - 1 */
     uint32_t byte_id[256];
@@ -66,16 +66,17 @@ struct tokenizer {
 bool tokenizer_refuse(const struct tokenizer *t, struct error *e, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Text can become tokens of this type. */
-static inline bool token_is_text(enum token_type type) {
-    return type == TOKEN_NORMAL || type == TOKEN_USER_DEFINED;
+/* Merging can make tokens of this type. User-defined ones are literal text: with U+2581 for a space, "▁x" would be made
+ * of " x"; among the merges of a byte-level vocabulary they may stand between. */
+static inline bool token_is_merged(const struct tokenizer *t, enum token_type type) {
+    return type == TOKEN_NORMAL || (t->bpe && type == TOKEN_USER_DEFINED);
 }
 
 /* ---- tokenizer_lookup.c: text -> id ---- */
 
 uint64_t token_hash(const uint8_t *text, size_t length);
 bool lookup_build(struct tokenizer *t, struct error *e);
-/* The token that text can become with this text, or NO_TOKEN. */
+/* The token that merging can make with this text, or NO_TOKEN. */
 uint32_t lookup(const struct tokenizer *t, const uint8_t *text, size_t length);
 
 /* ---- tokenizer_merge.c: merging pairs of symbols, the best first ---- */

@@ -31,7 +31,7 @@ bool spm_build(struct tokenizer *t, struct error *e) {
             return tokenizer_refuse(t, e, "the score of token %u is not finite", id);
         t->rank[id] = rank_of_score(score);
         const struct token *token = &t->tokens[id];
-        for (size_t i = 1; i < token->length && token_is_text(token->type); i++)
+        for (size_t i = 1; i < token->length && token_is_merged(t, token->type); i++)
             if (is_space(token->text + i, token->length - i))
                 t->before_space[token->text[i - 1]] = true;
     }

@@ -36,6 +36,11 @@ bool user_build(struct tokenizer *t, struct error *e) {
             t->user[n++] = id;
     qsort_r(t->user, t->user_count, sizeof *t->user, by_text, t->tokens);
 
+    for (size_t i = 1; i < t->user_count; i++)
+        if (by_text(&t->user[i - 1], &t->user[i], t->tokens) == 0)
+            return tokenizer_refuse(t, e, "user-defined tokens %u and %u have the same text", t->user[i - 1],
+                                    t->user[i]);
+
     uint64_t *order = must_calloc(t->user_count, sizeof *order); /* long first, then the lower id; and which it is */
     for (size_t i = 0; i < t->user_count; i++) {
         const uint32_t id = t->user[i];

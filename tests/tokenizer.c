@@ -62,12 +62,16 @@ Test(tokenizer, sentencepiece_by_hand) {
     add_text(v, "[x]", 4, 0);    /* 267 */
     add_text(v, "\n\n", 4, 0);   /* 268 */
     add_text(v, "ac", 5, -0.5f); /* 269: unused */
+    add_text(v,
+             "\u2581"
+             "b",
+             4, 9); /* 270: literal, no space and "b" */
     struct opened o;
     open_vocabulary(v, &o);
     const struct tokenizer *t = o.tokenizer;
     cr_assert(t, "%s", o.e.text);
     const struct tokenizer_info *info = tokenizer_info(t);
-    cr_expect(info->size == 270 && info->bos == 1 && info->eos == 2 && info->unknown == (uint32_t)TOKEN_NONE &&
+    cr_expect(info->size == 271 && info->bos == 1 && info->eos == 2 && info->unknown == (uint32_t)TOKEN_NONE &&
                   info->add_bos && strcmp(info->model, "llama") == 0 && strcmp(info->pre, "") == 0,
               "the information differs");
     expect_ids(t, "", "");
@@ -79,6 +83,10 @@ Test(tokenizer, sentencepiece_by_hand) {
     expect_ids(t, "<s>", "259 63 118 65");       /* a control token in the text is text */
     expect_ids(t, "<0x41>", "259 63 51 123 55 52 65"); /* so is the name of a byte */
     expect_ids(t, "[x]b[x][x]", "267 259 261 267 267");
+    expect_ids(t,
+               "a b\u2581"
+               "b",
+               "265 259 261 270");
     expect_ids(t, "a\n\n\nb", "265 268 259 13 261");
     cr_expect_str_eq(ids_of(t, "a\0b", 3, true), "1 265 3 261", "NUL is a character: %s", ids_of(t, "a\0b", 3, true));
     expect_ids(t, "ok\x80", "error: the text is no UTF-8: byte 0x80 at byte 2");
@@ -91,10 +99,10 @@ Test(tokenizer, sentencepiece_by_hand) {
                 "b",
                 4);
     expect_text(t, NULL, 0, "", 0);
-    cr_expect(!tokenizer_decode(t, (uint32_t[]){260, 270}, 2), "decoded an id out of range");
+    cr_expect(!tokenizer_decode(t, (uint32_t[]){260, 271}, 2), "decoded an id out of range");
     size_t length;
     cr_expect(tokenizer_text(t, 263, &length) && length == 2 && memcmp(tokenizer_text(t, 263, &length), "ab", 2) == 0 &&
-                  !tokenizer_text(t, 270, &length),
+                  !tokenizer_text(t, 271, &length),
               "the text of a token differs");
     close_vocabulary(&o);
     vocabulary_free(v);
@@ -213,6 +221,18 @@ Test(tokenizer, pre_tokenisers_are_their_expressions) {
     cr_expect(pieces > 100000, "%zu pieces only", pieces);
 }
 
+/* A token to make longer ones of; of single bytes, those that the texts have. */
+static struct independent_token random_part(struct random_stream *s, const struct vocabulary *v, bool byte_level) {
+    static const uint8_t often[] = {'a', 'b', 'c', 'S', 't', ' ', '\n', 0xc3, 0xa9};
+    for (;;) {
+        uint32_t id = random_below(s, (uint32_t)v->size);
+        if (byte_level && id < 256 && random_below(s, 20) > 0)
+            id = often[random_below(s, sizeof often)];
+        if (v->token[id].type == 1)
+            return v->token[id];
+    }
+}
+
 /* A random vocabulary over the first `kinds` of the pool. */
 static struct vocabulary *random_vocabulary(struct random_stream *s, bool byte_level, size_t kinds) {
     static const char *const names[] = {"gpt-2", "qwen2", "llama-bpe", "default"};
@@ -230,13 +250,7 @@ static struct vocabulary *random_vocabulary(struct random_stream *s, bool byte_l
     }
     const size_t parts = v->size, wanted = parts + random_below(s, 60);
     for (size_t trial = 0; trial < 1000 && v->size < wanted; trial++) {
-        struct independent_token a, b;
-        do
-            a = v->token[random_below(s, (uint32_t)v->size)];
-        while (a.type != 1 || (byte_level && random_below(s, 20) > 0 && a.text[0] > 'c'));
-        do
-            b = v->token[random_below(s, (uint32_t)v->size)];
-        while (b.type != 1 || (byte_level && random_below(s, 20) > 0 && b.text[0] > 'c'));
+        const struct independent_token a = random_part(s, v, byte_level), b = random_part(s, v, byte_level);
         char both[256], pair[256];
         snprintf(both, sizeof both, "%.*s%.*s", (int)a.length, a.text, (int)b.length, b.text);
         snprintf(pair, sizeof pair, "%.*s %.*s", (int)a.length, a.text, (int)b.length, b.text);
@@ -245,7 +259,7 @@ static struct vocabulary *random_vocabulary(struct random_stream *s, bool byte_l
             known |= v->token[i].length == strlen(both) && memcmp(v->token[i].text, both, strlen(both)) == 0;
         if (!known)
             add_text(v, both, 1, (float)random_below(s, 6) - 4);
-        if (byte_level && (!known || random_below(s, 2)) && a.length + b.length <= 24)
+        if (byte_level && random_below(s, 4) > 0 && a.length + b.length <= 24)
             add_merge(v, pair);
     }
     for (size_t i = v->merge_count; i > 1; i--) { /* any order: a product may merge before its parts can */

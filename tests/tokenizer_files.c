@@ -106,7 +106,11 @@ static void user_no_utf8(struct vocabulary *v) {
     add_text(v, "\x80", 4, 0);
 }
 static void twice(struct vocabulary *v) {
-    add_text(v, "[x]", 1, 0);
+    add_text(v, "qq", 1, 0);
+    add_text(v, "qq", 1, 0);
+}
+static void user_twice(struct vocabulary *v) {
+    add_text(v, "[x]", 4, 0);
 }
 static void merge_no_space(struct vocabulary *v) {
     add_merge(v, "ab");
@@ -192,18 +196,19 @@ static const struct {
     {"token 259 is empty", empty, BOTH},
     {"token 259 is empty", empty_user, BOTH},
     {"user-defined token 259 is no UTF-8", user_no_utf8, BOTH},
-    {"tokens 258 and 259 have the same text, \"[x]\"", twice, BOTH},
+    {"tokens 259 and 260 have the same text, \"qq\"", twice, BOTH},
+    {"tokens 258 and 259 have the same text", user_twice, BOTH},
     {"token 259 has 1025 bytes, at most 1024 are served", huge, BOTH},
     {"over 1000 tokens share a hash", collide, BOTH},
     {"merge 1, \"ab\", is not two texts with a space between", merge_no_space, BPE},
     {"merge 1, \"a \", is not two texts with a space between", merge_half, BPE},
     {"merge 1, \"\", is not two texts with a space between", merge_empty, BPE},
     {"merge 1, \" \", is not two texts with a space between", merge_space, BPE},
-    {"merge 1, \"xyz b\": its left side is no token that text can become", merge_left, BPE},
-    {"merge 1, \"a xyz\": its right side is no token that text can become", merge_right, BPE},
-    {"merge 1, \"b a\": both together are no token that text can become", merge_product, BPE},
-    {"merge 1, \"< s>\": both together are no token that text can become", merge_control, BPE},
-    {": both together are no token that text can become", merge_long, BPE},
+    {"merge 1, \"xyz b\": its left side is no normal token", merge_left, BPE},
+    {"merge 1, \"a xyz\": its right side is no normal token", merge_right, BPE},
+    {"merge 1, \"b a\": both together are no normal token", merge_product, BPE},
+    {"merge 1, \"< s>\": both together are no normal token", merge_control, BPE},
+    {": both together are no normal token", merge_long, BPE},
 };
 
 Test(tokenizer_files, hostile_files_are_refused_with_one_line) {
@@ -232,7 +237,7 @@ Test(tokenizer_files, hostile_files_are_refused_with_one_line) {
             vocabulary_free(v);
         }
     }
-    cr_expect(tried == 56, "%zu files", tried);
+    cr_expect(tried == 58, "%zu files", tried);
 }
 
 /* Any byte of a file may be another one: refused or served, and what is served encodes. */

@@ -21,7 +21,7 @@ void independent_sort_tokens(struct independent_tokenizer *t) {
     t->order = malloc((t->size + 1) * sizeof *t->order);
     t->ordered = 0;
     for (uint32_t id = 0; id < t->size; id++)
-        if (t->token[id].type == 1 || t->token[id].type == 4)
+        if (t->token[id].type == 1 || (t->byte_level && t->token[id].type == 4))
             t->order[t->ordered++] = id;
     qsort_r(t->order, t->ordered, sizeof *t->order, by_text, (void *)(uintptr_t)t->token);
 }
