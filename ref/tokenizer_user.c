@@ -114,7 +114,8 @@ uint64_t *user_matches(const struct tokenizer *t, const uint8_t *text, size_t le
     }
     free(taken);
     free(open.key);
-    qsort(found.key, found.count, sizeof *found.key, ascending);
+    if (found.count > 0)
+        qsort(found.key, found.count, sizeof *found.key, ascending);
     *count = found.count;
     return found.key;
 }

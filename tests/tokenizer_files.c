@@ -12,21 +12,6 @@
 
 /* ---- hostile files ---- */
 
-static struct vocabulary *good_vocabulary(bool byte_level) {
-    struct vocabulary *v = vocabulary_new(byte_level ? "gpt2" : "llama", byte_level ? "qwen2" : NULL);
-    if (byte_level)
-        add_byte_characters(v);
-    else
-        add_byte_tokens(v);
-    add_text(v, byte_level ? "ab" : "a", 1, -1);
-    add_text(v, "<s>", 3, -1);
-    add_text(v, "[x]", 4, -1);
-    if (byte_level)
-        add_merge(v, "a b");
-    v->bos = 257;
-    return v;
-}
-
 static void no_model(struct vocabulary *v) {
     v->model = NULL;
 }
@@ -214,7 +199,7 @@ static const struct {
 Test(tokenizer_files, hostile_files_are_refused_with_one_line) {
     size_t tried = 0;
     for (int byte_level = 0; byte_level < 2; byte_level++) {
-        struct vocabulary *v = good_vocabulary(byte_level);
+        struct vocabulary *v = small_vocabulary(byte_level);
         struct opened o;
         open_vocabulary(v, &o);
         cr_assert(o.tokenizer, "a good file: %s", o.e.text);
@@ -223,7 +208,7 @@ Test(tokenizer_files, hostile_files_are_refused_with_one_line) {
         for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
             if (hostile[i].kind == (byte_level ? SPM : BPE))
                 continue;
-            v = good_vocabulary(byte_level);
+            v = small_vocabulary(byte_level);
             const size_t whole = v->size;
             hostile[i].bend(v);
             open_vocabulary(v, &o);
@@ -244,7 +229,7 @@ Test(tokenizer_files, hostile_files_are_refused_with_one_line) {
 Test(tokenizer_files, bent_files_do_no_harm) {
     size_t served = 0, refused = 0;
     for (int byte_level = 0; byte_level < 2; byte_level++) {
-        struct vocabulary *v = good_vocabulary(byte_level);
+        struct vocabulary *v = small_vocabulary(byte_level);
         struct bytes b = vocabulary_file(v);
         struct random_stream s = random_open(random_key("bent tokenizers"), (uint32_t)byte_level);
         for (size_t trial = 0; trial < 6000; trial++) {
