@@ -44,8 +44,11 @@ Test(ladder, closed_forms_hold_at_tails_and_depths) {
             continue;
         }
         const int deeper = strstr(files.gl_pathv[i], "expand16") ? 8 : 1; /* its rows are a multiple of 16 bytes */
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
-            free(census(files.gl_pathv[i], shapes[s][0], shapes[s][1], shapes[s][2] * deeper));
+        const bool even = strstr(files.gl_pathv[i], "_dsc") != NULL;      /* it takes rows in pairs */
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+            const int rows = shapes[s][1] + (even && shapes[s][1] % 2);
+            free(census(files.gl_pathv[i], shapes[s][0], rows, shapes[s][2] * deeper));
+        }
     }
     cr_expect(files.gl_pathc >= 19, "%zu launch files", files.gl_pathc);
     globfree(&files);
