@@ -65,9 +65,10 @@ static bool selects(const char *pattern, const char *kernel) {
 }
 
 /* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024; or 2048,
- * for rows of whole 16 bytes of q6_K. */
+ * for rows of whole 16 bytes of q6_K; or as many tokens as stream-k has in a tile. */
 static bool choose_shape(struct rung *r, struct error *e) {
-    static const int64_t shapes[][2] = {{128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}};
+    static const int64_t shapes[][2] = {
+        {128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}, {64, TABLE_DEPTH}, {40, TABLE_DEPTH}};
     enum { SHAPES = sizeof shapes / sizeof *shapes };
     char *unmet = NULL;
     for (size_t i = 0; i < SHAPES; ++i) {
@@ -148,7 +149,7 @@ static void print_figure(const struct census *c, const char *name, uint64_t fact
 static void print_row(const struct rung *r, const struct census *c) {
     static const char *const counts[] = {"instructions", "mma",        "ldmatrix", "ld.shared",
                                          "st.shared",    "wavefronts", "conflicts"};
-    printf("%-6s %-24s %4lld %8lld", r->spec->rung != NULL ? r->spec->rung : "-", r->spec->kernel,
+    printf("%-6s %-28s %4lld %8lld", r->spec->rung != NULL ? r->spec->rung : "-", r->spec->kernel,
            (long long)r->shape[0].value, (long long)r->shared);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         print_figure(c, counts[i], 1024);
@@ -212,10 +213,10 @@ static int print_published(struct ladder *l, const struct judging *j, struct err
             snprintf(theirs, sizeof theirs, "%.*e", p->digits - 1, p->value);
             const bool equal = strcmp(ours, theirs) == 0;
             if (!head) {
-                printf("\n%-24s %-40s %10s %12s  %s\n", "kernel", "count", "published", "here", "by");
+                printf("\n%-28s %-36s %10s %12s  %s\n", "kernel", "count", "published", "here", "by");
             }
             head = true;
-            printf("%-24s %-40s %10s %12.*g  %s%s%s%s\n", l->rungs[i].spec->kernel, of, p->text,
+            printf("%-28s %-36s %10s %12.*g  %s%s%s%s\n", l->rungs[i].spec->kernel, of, p->text,
                    p->digits > 6 ? p->digits : 6, value, p->by, p->differs != NULL ? "; differs: " : "",
                    p->differs != NULL ? p->differs : "",
                    equal == (p->differs == NULL) ? ""
@@ -246,7 +247,7 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
             wrong = true;
         } else if (good && c.macs > 0) {
             if (!head) {
-                printf("for 1024 multiply-adds, at 128 rows x depth 1024:\n%-6s %-24s %4s %8s %9s %9s %9s %9s %9s %9s "
+                printf("for 1024 multiply-adds, at 128 rows x depth 1024:\n%-6s %-28s %4s %8s %9s %9s %9s %9s %9s %9s "
                        "%9s\n",
                        "rung", "kernel", "nt", "shared B", "instr", "mma", "ldmatrix", "ld.shared", "st.shared",
                        "wavefront", "conflicts");
