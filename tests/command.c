@@ -419,10 +419,6 @@ Test(command, each_plant_is_red_and_named) {
         }
         line += 7 + strspn(line + 7, " ");
         line[strcspn(line, " ")] = 0;
-        if (strncmp(line, "matvec_", 7) == 0 || strncmp(line, "dequantize_", 11) == 0 ||
-            strncmp(line, "gemm_", 5) == 0) {
-            continue; /* kernels of other shapes: `plants` runs these */
-        }
         struct plant plant;
         struct error e;
         cr_assert(plant_load(".", line, &plant, &e), "%s", e.text);
@@ -431,12 +427,16 @@ Test(command, each_plant_is_red_and_named) {
         if (elsewhere) {
             continue;
         }
-        ++tried;
         struct result r = run_command("gate --plant %s nt129.od70.id512", line);
         if (r.code == 3) { /* a quantiser has no rows */
             free(r.text);
             r = run_command("gate --plant %s nt129.id512", line);
         }
+        if (r.code == 3) { /* a kernel of other shapes: `plants` runs it */
+            free(r.text);
+            continue;
+        }
+        ++tried;
         static const char *const parts[] = {"; named by oracle ", "gpu/kernels/", "want 0x", "got 0x", "token "};
         const bool stored = strstr(r.text, "\nUNWRITTEN ") == NULL; /* else by no line */
         for (size_t i = 0; i < (stored ? sizeof parts / sizeof parts[0] : 1); ++i) {
@@ -444,7 +444,7 @@ Test(command, each_plant_is_red_and_named) {
         }
         expect_result(r, 1, "4 failed, 0 skipped");
     }
-    cr_expect(tried >= 3, "%zu plants were tried", tried);
+    cr_expect(tried >= 50, "%zu plants were tried", tried);
     free(list.text);
 }
 
