@@ -411,7 +411,7 @@ Test(command_root, an_unreadable_model_spares_other_cases) {
 Test(command, each_plant_is_red_and_named) {
     struct result list = run_command("list plants");
     cr_assert(list.code == 0 && lines(list.text) >= 3, "plants: %s", list.text);
-    size_t tried = 0;
+    size_t tried = 0, seen = 0;
     char *rest = list.text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL && *line != 0;) {
         if (strncmp(line, "kernel ", 7) != 0) {
@@ -424,7 +424,7 @@ Test(command, each_plant_is_red_and_named) {
         cr_assert(plant_load(".", line, &plant, &e), "%s", e.text);
         const bool elsewhere = plant.cases != NULL; /* shows in other cases: likewise */
         plant_free(&plant);
-        if (elsewhere) {
+        if (elsewhere || seen++ % command_stride() != 0) {
             continue;
         }
         struct result r = run_command("gate --plant %s nt129.od70.id512", line);
@@ -445,7 +445,7 @@ Test(command, each_plant_is_red_and_named) {
         }
         expect_result(r, 1, " failed, 0 skipped"); /* of four classes; a rounding does not show in `exact` */
     }
-    cr_expect(tried >= 50, "%zu plants were tried", tried);
+    cr_expect(tried >= 50 / command_stride(), "%zu plants were tried", tried);
     free(list.text);
 }
 

@@ -73,3 +73,11 @@ size_t files_in_folder(void) {
     free(command);
     return n;
 }
+
+size_t command_stride(void) {
+#ifdef __SANITIZE_ADDRESS__
+    return 4;
+#else
+    return 1;
+#endif
+}

@@ -20,6 +20,10 @@ struct result run_command(const char *format, ...) __attribute__((format(printf,
 /* Expects an exit code and a text somewhere in the output, and frees it. */
 void expect_result(struct result r, int code, const char *text);
 
+/* 1; in a build with the sanitisers, where a command takes many times as long, 4: a test that goes through a long list
+ * of like rows takes every fourth there. The plain build takes them all. */
+size_t command_stride(void);
+
 /* A temporary folder, for .init and .fini of a suite. */
 extern char *run_folder; /* its path */
 void make_folder(void);
