@@ -17,9 +17,10 @@ struct bound {
     const struct spec *spec; /* the caller's; names in the launch point into it */
     struct launch launch;    /* buffers in the order of the launch file's args; threads is 0 */
     const uint8_t *
-        *expected;      /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
-    size_t result;      /* buffer with the contract's result, SIZE_MAX without a contract */
-    struct shape shape; /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
+        *expected; /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
+    size_t result; /* buffer with the contract's result, SIZE_MAX without a contract */
+    const struct operands *lent; /* whose bytes the IN buffers are that bound_free leaves alone, or NULL */
+    struct shape shape;          /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
 };
 
 /* *unmet = "KERNEL needs NEED, got id = 100" for the first need that the shape does not meet (the caller frees it),
@@ -29,7 +30,8 @@ bool bind_needs(const struct spec *spec, const struct shape *shape, char **unmet
 /* Builds the launch.
  * module    of spec->ptx, the caller's; may be NULL when nothing will run.
  * shape     values for the expressions; a `tiles` of its own wins over the grid's.
- * operands  of the contract, copied into the launch, and of that shape; NULL without a contract.
+ * operands  of the contract, copied into the launch (or, where they are lent, in it; they must outlive it), and of that
+ *           shape; NULL without a contract.
  * seed      with the kernel's and the buffer's name it decides what `fill: random` gives.
  * Every buffer is its own allocation of exactly its size: IN and INOUT filled, OUT poisoned. Cells are elements, or the
  * largest of 4, 2 and 1 bytes that divides a block of the result's format.
