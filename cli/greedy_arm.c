@@ -87,13 +87,19 @@ static struct served *served_by(struct greedy_arm *a, const struct plan_row *row
     return s;
 }
 
+/* A small product is done before a second thread has woken up; bits never depend on the threads. */
+static int threads_for(const struct greedy_arm *a, size_t nt, size_t od, size_t id) {
+    enum { FEW_MACS = 1 << 18 };
+    return (double)nt * (double)id * (double)(od > 0 ? od : 32) < FEW_MACS ? 1 : a->threads;
+}
+
 static bool run_kernel(struct greedy_arm *a, const struct plan_row *row, const struct contract_operands *op,
                        struct kernel_result *r, struct error *e) {
     const struct kernel_call call = {.spec = row->spec,
                                      .module = greedy_module(a, row, e),
                                      .runner = a->runner,
                                      .options = &a->options,
-                                     .threads = a->threads};
+                                     .threads = threads_for(a, op->nt, op->od, op->id)};
     return call.module != NULL && kernel_run(&call, op, r, e);
 }
 
@@ -158,11 +164,13 @@ bool greedy_product(void *arm, const struct decoder_product *p, float *y, struct
         return false;
     }
     const double start = omp_get_wtime();
+    omp_set_num_threads(threads_for(a, p->nt, p->od, p->id));
     size_t bytes = 0;
     void *activation = c.quantise != NULL ? product_quantise(c.quantise->contract, p, &bytes, e) : NULL;
     bool good = c.quantise == NULL ? product_plain(p, y, e)
                                    : activation != NULL && product_contract(c.product->contract, p, activation, y, e);
     const double seconds = omp_get_wtime() - start;
+    omp_set_num_threads(a->threads);
     if (good && a->runner != NULL) {
         good = by_kernels(a, &c, p, activation, bytes, y, e);
     } else if (good) {
