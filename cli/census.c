@@ -70,6 +70,17 @@ static void print_head(const struct spec *s, const struct counting *c) {
     free(values);
 }
 
+/* Of several launches each under its own heading. */
+static void print_tables(const struct spec *s, const struct outcome *o, size_t lines) {
+    for (size_t i = 0; i < o->census_count; ++i) {
+        const struct census *c = &o->censuses[i];
+        if (c->entry != NULL) {
+            printf("%slaunch %zu of %zu: entry %s\n", i > 0 ? "\n" : "", i + 1, s->then_count + 1, c->entry);
+        }
+        census_table(stdout, c, lines);
+    }
+}
+
 static int census(const char *kernel, struct options *o) {
     struct error e;
     char *root = project_root(&e);
@@ -91,8 +102,9 @@ static int census(const char *kernel, struct options *o) {
         }
     }
     if (good && outcome.judged) {
-        census_table(stdout, &outcome.census, (size_t)o->lines);
-        good = o->judging.json == NULL || census_json(o->judging.json, s->kernel, &outcome.census, &e);
+        print_tables(s, &outcome, (size_t)o->lines);
+        const struct census_of_kernel counted = {s->kernel, outcome.censuses, outcome.census_count};
+        good = o->judging.json == NULL || census_json(o->judging.json, &counted, 1, &e);
     }
     if (good && outcome.findings.count > 0) {
         printf("\n");

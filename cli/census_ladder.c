@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TABLE_DEPTH = 1024 };
+
 /* A kernel, counted at the shape of the table. */
 struct rung {
     struct spec *spec;
     struct ptx_module *module; /* holds what the outcome's places point to */
     struct shape_value shape[3];
-    int64_t shared; /* bytes of a block: dynamic arena and static variables */
+    int64_t shared; /* bytes of a block: dynamic arena and static variables; of several launches the largest */
     struct outcome outcome;
 };
 
@@ -62,23 +64,27 @@ static bool selects(const char *pattern, const char *kernel) {
     return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, kernel, 0) == 0 : strstr(kernel, pattern) != NULL;
 }
 
-/* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024. */
+/* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024; or 2048,
+ * for rows of whole 16 bytes of q6_K. */
 static bool choose_shape(struct rung *r, struct error *e) {
+    static const int64_t shapes[][2] = {{128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}};
+    enum { SHAPES = sizeof shapes / sizeof *shapes };
     char *unmet = NULL;
-    for (int64_t nt = 128;; nt = 8) {
-        const struct shape_value values[3] = {{"nt", nt}, {"od", 128}, {"id", 1024}};
+    for (size_t i = 0; i < SHAPES; ++i) {
+        const struct shape_value values[3] = {{"nt", shapes[i][0]}, {"od", 128}, {"id", shapes[i][1]}};
         memcpy(r->shape, values, sizeof values);
         free(unmet);
         unmet = NULL;
         if (!bind_needs(r->spec, &(struct shape){values, 3}, &unmet, e)) {
             return false;
         }
-        if (unmet == NULL || nt == 8) {
-            const bool good = unmet == NULL || fail(e, "%s: no shape of the table will do: %s", r->spec->path, unmet);
-            free(unmet);
-            return good;
+        if (unmet == NULL) {
+            return true;
         }
     }
+    fail(e, "%s: no shape of the table will do: %s", r->spec->path, unmet);
+    free(unmet);
+    return false;
 }
 
 static bool count(struct rung *r, const struct shape_value *shape, size_t shape_count, const struct judging *j,
@@ -89,18 +95,20 @@ static bool count(struct rung *r, const struct shape_value *shape, size_t shape_
 }
 
 static bool measure(struct rung *r, const struct judging *j, struct error *e) {
-    const struct ptx_function *f;
     if ((r->module = spec_module(r->spec, e)) == NULL || !choose_shape(r, e) ||
         !count(r, r->shape, 3, j, &r->outcome, e)) {
         return false;
     }
-    f = ptx_entry_named(r->module, r->spec->entry);
-    r->shared = f != NULL ? (int64_t)ptx_static_shared(r->module, f) : 0;
-    int64_t dynamic = 0;
-    if (r->spec->shared != NULL && !spec_eval(r->spec->shared, &(struct shape){r->shape, 3}, &dynamic, e)) {
-        return false;
+    for (size_t i = 0; i <= r->spec->then_count; ++i) {
+        const struct spec *s = i > 0 ? &r->spec->then[i - 1] : r->spec;
+        const struct ptx_function *f = ptx_entry_named(r->module, s->entry);
+        int64_t dynamic = 0;
+        if (s->shared != NULL && !spec_eval(s->shared, &(struct shape){r->shape, 3}, &dynamic, e)) {
+            return false;
+        }
+        dynamic += f != NULL ? (int64_t)ptx_static_shared(r->module, f) : 0;
+        r->shared = dynamic > r->shared ? dynamic : r->shared;
     }
-    r->shared += dynamic;
     return true;
 }
 
@@ -137,15 +145,15 @@ static void print_figure(const struct census *c, const char *name, uint64_t fact
     printf(" %9.3f", (double)factor * (double)n / (double)c->macs);
 }
 
-static void print_row(const struct rung *r) {
+static void print_row(const struct rung *r, const struct census *c) {
     static const char *const counts[] = {"instructions", "mma",        "ldmatrix", "ld.shared",
                                          "st.shared",    "wavefronts", "conflicts"};
     printf("%-6s %-24s %4lld %8lld", r->spec->rung != NULL ? r->spec->rung : "-", r->spec->kernel,
            (long long)r->shape[0].value, (long long)r->shared);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-        print_figure(&r->outcome.census, counts[i], 1024);
+        print_figure(c, counts[i], 1024);
     }
-    printf("\n");
+    printf(r->shape[2].value == TABLE_DEPTH ? "\n" : "   at depth %lld\n", (long long)r->shape[2].value);
 }
 
 /* What is counted here of what was published; false when the launch did not pass. */
@@ -167,14 +175,15 @@ static bool counted(struct rung *r, const struct spec_published *p, const struct
                (outcome_verdict(&again) == VERDICT_PASS ||
                 yaml_fail(r->spec->doc, p->node, 0, e, "the launch of this shape does not pass: `warpproof run`"));
     }
-    const struct census *c = p->shape_count > 0 ? &again.census : &r->outcome.census;
+    const struct outcome *o = p->shape_count > 0 ? &again : &r->outcome;
+    const struct census c = census_sum(o->censuses, o->census_count);
     uint64_t n, sum = 0, per = 1;
     for (size_t i = 0; good && i < p->of_count; ++i) {
-        census_count(c, p->of[i], &n);
+        census_count(&c, p->of[i], &n);
         sum += n;
     }
     if (good && p->per_count != NULL) {
-        census_count(c, p->per_count, &per);
+        census_count(&c, p->per_count, &per);
         good = per > 0 || yaml_fail(r->spec->doc, p->node, 0, e, "published.per: no %s is executed", p->per_count);
     }
     *value = (double)sum * p->times / p->per / (double)per;
@@ -231,10 +240,11 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
     for (size_t i = 0; good && i < l.count; ++i) {
         struct rung *r = &l.rungs[i];
         good = measure(r, &settled, &e);
+        const struct census c = census_sum(r->outcome.censuses, r->outcome.census_count);
         if (good && outcome_verdict(&r->outcome) != VERDICT_PASS) {
             terminal_failure(stdout, &r->outcome, NULL, 0);
             wrong = true;
-        } else if (good && r->outcome.census.macs > 0) {
+        } else if (good && c.macs > 0) {
             if (!head) {
                 printf("for 1024 multiply-adds, at 128 rows x depth 1024:\n%-6s %-24s %4s %8s %9s %9s %9s %9s %9s %9s "
                        "%9s\n",
@@ -242,7 +252,7 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
                        "wavefront", "conflicts");
             }
             head = true;
-            print_row(r);
+            print_row(r, &c);
             ++shown;
         }
     }
@@ -253,15 +263,13 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
         good = fail(&e, "no kernel that multiplies matches; `warpproof list kernels` has the kernels");
     }
     if (good && j->json != NULL) {
-        const char **names = must_calloc(l.count + 1, sizeof *names);
-        const struct census **counts = must_calloc(l.count + 1, sizeof *counts);
+        struct census_of_kernel *counted = must_calloc(l.count + 1, sizeof *counted);
         for (size_t i = 0; i < l.count; ++i) {
-            names[i] = l.rungs[i].spec->kernel;
-            counts[i] = &l.rungs[i].outcome.census;
+            const struct outcome *o = &l.rungs[i].outcome;
+            counted[i] = (struct census_of_kernel){l.rungs[i].spec->kernel, o->censuses, o->census_count};
         }
-        good = census_json_lines(j->json, names, counts, l.count, &e);
-        free(names);
-        free(counts);
+        good = census_json(j->json, counted, l.count, &e);
+        free(counted);
     }
     if (!good) {
         flush_output();

@@ -58,13 +58,24 @@ struct subject {
 
 /* ---- the two runs ---- */
 
-static int report(const struct options *o, const struct outcome *outcome, const struct explanation *x) {
+/* Of several launches. */
+static void note_launches(const struct spec *s) {
+    if (s->then_count > 0) {
+        printf("  %-9s  the stages are those of launch 1 (entry %s); what follows is run and judged for the "
+               "result only\n",
+               "launches", s->entry);
+    }
+}
+
+static int report(const struct options *o, const struct spec *spec, const struct outcome *outcome,
+                  const struct explanation *x) {
     struct error e;
     size_t judged = 0;
     for (int k = 0; k < STAGES; ++k) {
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
     }
     explain_text(stdout, outcome, x);
+    note_launches(spec);
     if (judged == 0 && unordered_load(&outcome->findings) == NULL) {
         printf("  no stage could be judged: docs/explain.md says what the launch file must tell\n");
     }
@@ -100,7 +111,7 @@ static int explain(const struct options *o, const struct subject *s) {
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
-        code = report(o, &outcome, &x);
+        code = report(o, s->trial.spec, &outcome, &x);
     } else {
         usage_error("explain", "%s", e.text);
     }

@@ -2,8 +2,8 @@
 #ifndef CLI_GREEDY_H
 #define CLI_GREEDY_H
 
-#include "../gpu/kernel_run.h"
 #include "../gpu/plan.h"
+#include "../oracles/kernel_run.h"
 #include "../oracles/outcome.h"
 #include "../ref/decoder.h"
 #include "plant.h"

@@ -224,7 +224,7 @@ struct totals totals_of(const struct outcome *outcomes, size_t count, double wal
         t.warp_instructions += outcomes[i].warp_instructions;
         t.macs += outcomes[i].macs;
         t.seconds += outcomes[i].seconds;
-        t.launches += outcomes[i].on_gpu ? outcomes[i].judged : outcomes[i].schedule_count;
+        t.launches += outcomes[i].launches * (outcomes[i].on_gpu ? 1 : outcomes[i].schedule_count);
         ran += outcomes[i].on_gpu;
     }
     t.on_gpu = ran > 0;

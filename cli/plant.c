@@ -14,7 +14,7 @@ static const char *const keys[PLANT_GROUPS][8] = {
     {"plant", "about", "kernel", "ptx", "expect", "stages", "cases", NULL},
     {"plant", "about", "launch", "clean", "arch", "expect", NULL}};
 static const char *const expect_keys[] = {"oracle", "verdict", NULL};
-static const char *const clean_keys[] = {"entry", "shape", NULL};
+static const char *const clean_keys[] = {"entry", "then", "shape", NULL};
 
 static bool take(const struct yaml_doc *doc, const struct yaml_node *map, const char *key, char **out,
                  struct error *e) {
@@ -50,12 +50,33 @@ static bool read_expect(const struct yaml_doc *doc, struct plant *p, struct erro
            yaml_fail(doc, yaml_get(expect, "oracle"), 0, e, "expect.oracle: no such oracle (warpproof list oracles)");
 }
 
-/* clean: {entry: NAME, shape: {n: 3}}, the shape only where it is another one than the launch file's. */
+/* clean.then: [NAME, ...] */
+static bool read_clean_then(const struct yaml_doc *doc, const struct yaml_node *list, struct plant *p,
+                            struct error *e) {
+    if (list == NULL) {
+        return true;
+    }
+    if (!yaml_expect(doc, list, YAML_SEQUENCE, "clean.then", e)) {
+        return false;
+    }
+    p->clean_then = must_calloc(list->count, sizeof *p->clean_then);
+    for (const struct yaml_node *n = list->first; n != NULL; n = n->next) {
+        const char *text;
+        if (!yaml_string(doc, n, "clean.then", &text, e)) {
+            return false;
+        }
+        p->clean_then[p->clean_then_count++] = must_strdup(text);
+    }
+    return true;
+}
+
+/* clean: {entry: NAME, then: [NAME], shape: {n: 3}}, what follows and the shape only where they are other ones than the
+ * launch file's. */
 static bool read_clean(const struct yaml_doc *doc, struct plant *p, struct error *e) {
     const struct yaml_node *clean, *shape;
     if (!yaml_require(doc, doc->root, "clean", "a plant", &clean, e) ||
         !yaml_expect(doc, clean, YAML_MAPPING, "clean", e) || !yaml_check_keys(doc, clean, "clean", clean_keys, e) ||
-        !take(doc, clean, "entry", &p->clean_entry, e)) {
+        !take(doc, clean, "entry", &p->clean_entry, e) || !read_clean_then(doc, yaml_get(clean, "then"), p, e)) {
         return false;
     }
     shape = yaml_get(clean, "shape");
@@ -171,6 +192,10 @@ void plant_free(struct plant *p) {
         free((char *)p->clean_shape[i].name);
     }
     free(p->clean_shape);
+    for (size_t i = 0; i < p->clean_then_count; ++i) {
+        free(p->clean_then[i]);
+    }
+    free(p->clean_then);
     free(p->name);
     free(p->about);
     free(p->kernel);

@@ -22,6 +22,8 @@ struct plant {
     bool stages[STAGES]; /* PLANT_KERNEL: those that `explain` must find wrong, and no others; none: not said */
     /* PLANT_MACHINE: the launch file of the fault, resolved likewise, and what the clean twin has instead */
     char *launch, *clean_entry;
+    char **clean_then; /* (clean_then_count) entries of the launches that follow; 0: those of the launch file */
+    size_t clean_then_count;
     struct shape_value *clean_shape; /* (clean_shape_count) names owned */
     size_t clean_shape_count;
     const struct arch *arch; /* NULL: the default */

@@ -70,6 +70,14 @@ static void trials_free(struct trials *t) {
 static bool make_clean(const struct plant *p, struct spec *s, struct error *e) {
     free(s->entry);
     s->entry = must_strdup(p->clean_entry);
+    if (p->clean_then_count > 0 && p->clean_then_count != s->then_count) {
+        return fail(e, "plant %s: clean.then names %zu entries, in %s %zu launches follow", p->name,
+                    p->clean_then_count, s->path, s->then_count);
+    }
+    for (size_t i = 0; i < p->clean_then_count; ++i) {
+        free(s->then[i].entry);
+        s->then[i].entry = must_strdup(p->clean_then[i]);
+    }
     for (size_t i = 0; i < p->clean_shape_count; ++i) {
         bool found = false;
         for (size_t k = 0; k < s->default_count; ++k) {

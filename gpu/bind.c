@@ -18,8 +18,8 @@ void spec_operands(const struct spec *spec, struct operands_request *r) {
     if (!spec->operands_in_files)
         return;
     r->data = DATA_FILE;
-    for (size_t i = 0; i < spec->arg_count; i++) {
-        const struct spec_arg *a = &spec->args[i];
+    for (size_t i = 0; i < spec->buffer_count; i++) {
+        const struct spec_arg *a = spec->buffers[i];
         if (a->format && a->kind == ARG_IN)
             *(strcmp(a->name, "weight") ? &r->activation_file : &r->weight_file) =
                 (struct operand_file){a->fill_path, a->fill_sha256, spec->doc, a->node};
@@ -180,7 +180,7 @@ static bool fill_plain(const struct binder *r, const struct spec_arg *a, struct 
 }
 
 static bool fill_buffer(const struct binder *r, const struct spec_arg *a, struct launch_buffer *buffer) {
-    if (a->kind == ARG_OUT) {
+    if (a->kind == ARG_OUT || a->kind == ARG_SCRATCH) {
         for (size_t i = 0; i < buffer->bytes; i++)
             buffer->data[i] = (uint8_t)(BIND_POISON >> 8 * (i % 4));
         return true;
@@ -201,37 +201,41 @@ static bool load_expected(const struct binder *r, const struct spec_arg *a, size
                     yaml_fail(r->spec->doc, a->node, 0, r->e, "expect: %s", why.text));
 }
 
-static bool describe_buffer(struct binder *r, const struct spec_arg *a, struct launch_arg *arg) {
-    struct launch *l = &r->b->launch;
-    const size_t index = l->buffer_count++;
-    struct launch_buffer *buffer = &l->buffers[index];
-    *arg = (struct launch_arg){.buffer = (int)index, .bytes = 8};
+static bool describe_buffer(struct binder *r, const struct spec_arg *a) {
+    static const enum buffer_role roles[] = {
+        [ARG_IN] = BUFFER_IN, [ARG_OUT] = BUFFER_OUT, [ARG_INOUT] = BUFFER_INOUT, [ARG_SCRATCH] = BUFFER_SCRATCH};
+    struct launch_buffer *buffer = &r->b->launch.buffers[a->buffer];
     buffer->name = a->name;
-    buffer->role = a->kind == ARG_IN ? BUFFER_IN : a->kind == ARG_OUT ? BUFFER_OUT : BUFFER_INOUT;
+    buffer->role = roles[a->kind];
     if (a->kind == ARG_OUT && !a->count)
-        r->b->result = index;
+        r->b->result = a->buffer;
     return measure(r, a, buffer) && count_bytes(r, a, buffer->bytes) &&
            (!a->expect_path || count_bytes(r, a, buffer->bytes));
 }
 
-/* Scalars and the sizes of buffers. */
-static bool describe_arguments(struct binder *r) {
+/* The sizes of buffers. */
+static bool describe_buffers(struct binder *r) {
     struct launch *l = &r->b->launch;
-    const size_t count = r->spec->arg_count;
-    l->args = must_calloc(count, sizeof *l->args);
+    const size_t count = r->spec->buffer_count;
     l->buffers = must_calloc(count, sizeof *l->buffers);
     r->b->expected = must_calloc(count, sizeof *r->b->expected);
-    for (size_t i = 0; i < count; i++) {
-        const struct spec_arg *a = &r->spec->args[i];
-        struct launch_arg *arg = &l->args[l->arg_count++];
-        if (a->kind == ARG_STRUCT) {
-            if (!spec_struct(a, r->shape, arg, r->e))
-                return false;
-            continue;
-        }
-        *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes, .is_float = !a->value};
-        if (a->kind == ARG_SCALAR ? !spec_scalar(a, r->shape, &arg->value, r->e) : !describe_buffer(r, a, arg))
+    while (l->buffer_count < count)
+        if (!describe_buffer(r, r->spec->buffers[l->buffer_count++]))
             return false;
+    return true;
+}
+
+static bool describe_arguments(const struct binder *r, const struct spec *spec, struct launch *l) {
+    l->args = must_calloc(spec->arg_count, sizeof *l->args);
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct spec_arg *a = &spec->args[i];
+        struct launch_arg *arg = &l->args[l->arg_count++];
+        *arg = (struct launch_arg){.buffer = -1, .bytes = a->type_bytes, .is_float = !a->value};
+        if (a->kind == ARG_STRUCT ? !spec_struct(a, r->shape, arg, r->e)
+                                  : a->kind == ARG_SCALAR && !spec_scalar(a, r->shape, &arg->value, r->e))
+            return false;
+        if (a->kind < ARG_SCALAR)
+            *arg = (struct launch_arg){.buffer = (int)a->buffer, .bytes = 8};
     }
     return true;
 }
@@ -258,8 +262,14 @@ static bool fill_buffers(const struct binder *r) {
             continue;
         }
         buffer->data = room(r, a, buffer->bytes);
-        if (!buffer->data || !fill_buffer(r, a, buffer) || !load_expected(r, a, buffer->bytes, &r->b->expected[index]))
+        if (!buffer->data || !fill_buffer(r, a, buffer) || !load_expected(r, a, buffer->bytes, &r->b->expected[i]))
             return false;
+        if (r->spec->then_count && (buffer->role == BUFFER_OUT || buffer->role == BUFFER_SCRATCH)) {
+            buffer->written = room(r, a, buffer->bytes);
+            if (!buffer->written)
+                return false;
+            memset(buffer->written, 0, buffer->bytes);
+        }
     }
     return true;
 }
@@ -277,10 +287,11 @@ static bool same_shape(const struct spec *spec, const struct shape *shape, const
     return true;
 }
 
-/* b->shape = the shape and `tiles`. */
-static bool add_tiles(const struct spec *spec, const struct shape *shape, struct bound *b, struct error *e) {
+/* *out = the shape and `tiles`. */
+static bool add_tiles(const struct spec *spec, const struct shape *shape, const uint32_t grid[3], struct shape *out,
+                      struct error *e) {
     struct shape_value *values = must_calloc(shape->count + 1, sizeof *values);
-    b->shape = (struct shape){values, shape->count};
+    *out = (struct shape){values, shape->count};
     bool own = false;
     for (size_t i = 0; i < shape->count; i++) {
         values[i] = shape->values[i];
@@ -288,32 +299,80 @@ static bool add_tiles(const struct spec *spec, const struct shape *shape, struct
     }
     int64_t tiles = 1;
     for (int i = 0; i < 3; i++)
-        if (__builtin_mul_overflow(tiles, (int64_t)b->launch.grid[i], &tiles))
+        if (__builtin_mul_overflow(tiles, (int64_t)grid[i], &tiles))
             return fail(e, "%s: the grid has more than 2^63 blocks", spec->path);
     if (!own)
-        values[b->shape.count++] = (struct shape_value){"tiles", tiles};
+        values[out->count++] = (struct shape_value){"tiles", tiles};
     return true;
+}
+
+/* Grid, block, arena and planes of one launch. */
+static bool size_launch(const struct binder *r, const struct spec *spec, struct launch *l, struct shape *shape) {
+    int64_t shared = 0, steps = 0;
+    if (!evaluate_dimensions(spec->grid, r->shape, l->grid, r->e) ||
+        !evaluate_dimensions(spec->block, r->shape, l->block, r->e) ||
+        !add_tiles(spec, r->shape, l->grid, shape, r->e) ||
+        (spec->shared && !spec_eval_within(spec->shared, r->shape, 0, INT32_MAX, &shared, r->e)) ||
+        (spec->steps && !spec_eval_within(spec->steps, r->shape, 1, INT64_MAX, &steps, r->e)))
+        return false;
+    l->entry = spec->entry;
+    l->shared_bytes = (size_t)shared;
+    l->step_budget = (uint64_t)steps;
+    return evaluate_planes(spec, r->shape, l, r->e);
+}
+
+/* What all launches share. */
+static void share(struct binder *r, const struct ptx_module *module) {
+    struct bound *b = r->b;
+    if (b->then_count && module)
+        b->launch.variables = must_calloc(module->variable_count, sizeof *b->launch.variables);
+    for (size_t i = 0; i <= b->then_count; i++) {
+        struct launch *l = bound_launch(b, i);
+        l->module = module;
+        l->cubin = r->spec->cubin;
+        l->variables = b->launch.variables;
+        l->buffers = b->launch.buffers;
+        l->buffer_count = b->launch.buffer_count;
+    }
 }
 
 static bool build(struct binder *r, const struct ptx_module *module) {
     const struct spec *spec = r->spec;
-    struct launch *l = &r->b->launch;
-    int64_t shared = 0, steps = 0;
+    struct bound *b = r->b;
     if (spec->contract && !r->operands)
         return fail(r->e, "%s: the operands of contract %s are missing", spec->path, spec->contract);
-    if ((r->operands && !same_shape(spec, r->shape, r->operands, r->e)) || !needs_met(spec, r->shape, r->e) ||
-        !evaluate_dimensions(spec->grid, r->shape, l->grid, r->e) ||
-        !evaluate_dimensions(spec->block, r->shape, l->block, r->e) || !add_tiles(spec, r->shape, r->b, r->e) ||
-        (spec->shared && !spec_eval_within(spec->shared, r->shape, 0, INT32_MAX, &shared, r->e)) ||
-        (spec->steps && !spec_eval_within(spec->steps, r->shape, 1, INT64_MAX, &steps, r->e)))
+    if ((r->operands && !same_shape(spec, r->shape, r->operands, r->e)) || !needs_met(spec, r->shape, r->e))
         return false;
-    l->module = module;
-    l->entry = spec->entry;
-    l->shared_bytes = (size_t)shared;
-    l->step_budget = (uint64_t)steps;
-    l->cubin = spec->cubin;
-    return evaluate_planes(spec, r->shape, l, r->e) && count_variables(r, module) && describe_arguments(r) &&
-           fill_buffers(r);
+    b->then = spec->then_count ? must_calloc(spec->then_count, sizeof *b->then) : NULL;
+    b->then_count = spec->then_count;
+    bool good = size_launch(r, spec, &b->launch, &b->shape) && count_variables(r, module) && describe_buffers(r) &&
+                describe_arguments(r, spec, &b->launch);
+    for (size_t i = 0; good && i < b->then_count; i++)
+        good = size_launch(r, &spec->then[i], &b->then[i].launch, &b->then[i].shape) &&
+               describe_arguments(r, &spec->then[i], &b->then[i].launch);
+    good = good && fill_buffers(r);
+    share(r, module);
+    return good;
+}
+
+struct launch *bound_launch(struct bound *b, size_t number) {
+    return number ? &b->then[number - 1].launch : &b->launch;
+}
+
+const struct spec *bound_spec(const struct bound *b, size_t number) {
+    return number ? &b->spec->then[number - 1] : b->spec;
+}
+
+const struct shape *bound_shape(const struct bound *b, size_t number) {
+    return number ? &b->then[number - 1].shape : &b->shape;
+}
+
+void bound_options(struct bound *b, int threads, const struct launch_options *o) {
+    for (size_t i = 0; i <= b->then_count; i++) {
+        struct launch *l = bound_launch(b, i);
+        l->threads = threads;
+        l->options = *o;
+    }
 }
 
 bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
@@ -326,13 +385,12 @@ bool bind_launch(const struct spec *spec, const struct ptx_module *module, const
     return false;
 }
 
-bool bound_check(const struct bound *b, struct error *e) {
-    const struct spec *s = b->spec;
+static bool check(const struct spec *s, const struct launch *l, struct error *e) {
     struct launch_place at;
     struct error why;
-    if (launch_check_at(&b->launch, &at, &why))
+    if (launch_check_at(l, &at, &why))
         return true;
-    const struct yaml_node *root = s->doc->root, *node = NULL;
+    const struct yaml_node *root = s->node, *node = NULL;
     switch (at.part) {
     case LAUNCH_OTHER: /* of the program: the message names its file */
         break;
@@ -358,19 +416,34 @@ bool bound_check(const struct bound *b, struct error *e) {
                                                               : fail(e, "%s: %s", s->path, why.text);
 }
 
+bool bound_check(const struct bound *b, struct error *e) {
+    bool good = check(b->spec, &b->launch, e);
+    for (size_t i = 0; good && i < b->then_count; i++)
+        good = check(&b->spec->then[i], &b->then[i].launch, e);
+    return good;
+}
+
 void bound_free(struct bound *b) {
     for (size_t i = 0; i < b->launch.buffer_count; i++) {
         uint8_t *data = b->launch.buffers[i].data;
         if (!b->lent || (data != b->lent->weight && data != b->lent->activation))
             free(data);
+        free(b->launch.buffers[i].written);
         free((void *)b->expected[i]);
     }
-    for (size_t i = 0; i < b->launch.arg_count; i++)
-        free(b->launch.args[i].members);
+    for (size_t i = 0; b->launch.variables && i < b->launch.module->variable_count; i++)
+        free(b->launch.variables[i]);
+    free(b->launch.variables);
     free(b->launch.buffers);
-    free(b->launch.args);
-    free((void *)b->launch.planes);
     free(b->expected);
-    free((void *)b->shape.values);
+    for (size_t i = 0; i <= b->then_count; i++) {
+        struct launch *l = bound_launch(b, i);
+        for (size_t k = 0; k < l->arg_count; k++)
+            free(l->args[k].members);
+        free(l->args);
+        free((void *)l->planes);
+        free((void *)bound_shape(b, i)->values);
+    }
+    free(b->then);
     *b = (struct bound){0};
 }

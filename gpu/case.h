@@ -67,14 +67,14 @@ struct case_list {
 #define CASE_LIMIT ((size_t)1 << 20)
 
 /* Reads every *.yaml of a folder in the order of their names; with `whole` those of its folder `all` as well, the edge
- * lattice of every kernel, where a case that stands in the folder already is left out. root: the project folder, with gpu/kernels; models: the
- * folder of the GGUF files. Errors point into the file: unknown keys, missing kernels and kernels without a contract,
- * shapes that break a kernel's needs or are too large, a glob that no tensor matches, two cases of one id, more than
- * CASE_LIMIT cases. On failure *list is empty.
- * A model that is absent is no error. Nor is one that cannot be read (memory, permission, a damaged file, no embedding
- * to make activations from): other cases do not need it. But whoever asks for its cases must be told: `gate` without a
- * pattern, or with one that selects nothing, says `why` and exits 2; `list cases` lists the cases there are, says `why`
- * beside them, and exits 2 when a pattern selects nothing or there is nothing to list. */
+ * lattice of every kernel, where a case that stands in the folder already is left out. root: the project folder, with
+ * gpu/kernels; models: the folder of the GGUF files. Errors point into the file: unknown keys, missing kernels and
+ * kernels without a contract, shapes that break a kernel's needs or are too large, a glob that no tensor matches, two
+ * cases of one id, more than CASE_LIMIT cases. On failure *list is empty. A model that is absent is no error. Nor is
+ * one that cannot be read (memory, permission, a damaged file, no embedding to make activations from): other cases do
+ * not need it. But whoever asks for its cases must be told: `gate` without a pattern, or with one that selects nothing,
+ * says `why` and exits 2; `list cases` lists the cases there are, says `why` beside them, and exits 2 when a pattern
+ * selects nothing or there is nothing to list. */
 bool case_list_load(const char *folder, const char *root, const char *models, bool whole, struct case_list *list,
                     struct error *e);
 void case_list_free(struct case_list *list);

@@ -186,6 +186,17 @@ bool census_of(const struct trace *t, struct census *c) {
     return true;
 }
 
+struct census census_sum(const struct census *c, size_t count) {
+    struct census sum = {.macs = 0};
+    for (size_t i = 0; i < count; ++i) {
+        sum.macs += c[i].macs;
+        add(&sum.total, &c[i].total);
+        for (int k = 0; k < CLASSES; ++k)
+            add(&sum.by_class[k], &c[i].by_class[k]);
+    }
+    return sum;
+}
+
 void census_free(struct census *c) {
     free(c->lines);
     free(c->sites);

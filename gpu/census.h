@@ -51,6 +51,7 @@ struct census_site {  /* one instruction that reaches memory */
 };
 
 struct census {
+    const char *entry; /* of the one of several launches that it is, set by whoever runs them; NULL: there is one */
     struct site_count total;
     struct site_count by_class[CLASSES];
     struct census_line *lines; /* ascending by file and line */
@@ -63,6 +64,8 @@ struct census {
 /* False, and an empty census, when the trace has no counts. The caller frees it. */
 bool census_of(const struct trace *t, struct census *c);
 void census_free(struct census *c);
+/* Of several launches together: totals and classes, no lines and no sites, so there is nothing to free. */
+struct census census_sum(const struct census *c, size_t count);
 
 /* The count that a name of `counts` in a launch file stands for: `instructions`, `macs`, `wavefronts`, `conflicts` or
  * `sectors` of the whole launch; a class, which is what it executed; or a class and `.wavefronts`, `.conflicts` or

@@ -9,6 +9,10 @@ static const struct data_filler *const fillers[DATA_CLASSES] = {
     [DATA_EXACT] = data_exact, [DATA_CODED] = data_coded, [DATA_ADV] = data_adv, [DATA_RAND] = data_rand};
 
 bool data_block(const char *format, size_t *block_values, size_t *block_bytes, struct error *e) {
+    if (!strcmp(format, "i8")) {
+        *block_values = *block_bytes = 1;
+        return true;
+    }
     const struct block_format *weight = format_named(format);
     const struct activation_format *activation = weight ? NULL : activation_named(format);
     if (!weight && !activation)

@@ -34,7 +34,8 @@ struct data_filler {
 };
 extern const struct data_filler data_exact[], data_coded[], data_adv[], data_rand[];
 
-/* Values and bytes of a block of a weight or activation format; fails on a format that ref/ does not know. */
+/* Values and bytes of a block of a weight or activation format, or of i8, which is a contract's result alone; fails on
+ * a format that ref/ does not know. */
 bool data_block(const char *format, size_t *block_values, size_t *block_bytes, struct error *e);
 
 /* Fills a buffer of (rows, depth) values of a format, in its layout, with data of a generated class (before

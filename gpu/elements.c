@@ -100,10 +100,9 @@ static bool decode_activation(const struct activation_format *f, const struct co
 static bool copy_plain(const struct spec *spec, const struct launch *l, struct elements *x, struct error *e) {
     x->plain = must_calloc(l->buffer_count + 1, sizeof *x->plain);
     x->plain_bytes = must_calloc(l->buffer_count + 1, sizeof *x->plain_bytes);
-    for (size_t i = 0; i < spec->arg_count; i++) {
-        const struct spec_arg *a = &spec->args[i];
-        const int b = l->args[i].buffer;
-        if (b < 0 || a->kind == ARG_OUT || !a->count)
+    for (size_t b = 0; b < spec->buffer_count; b++) {
+        const struct spec_arg *a = spec->buffers[b];
+        if ((a->kind != ARG_IN && a->kind != ARG_INOUT) || !a->count)
             continue;
         x->plain_bytes[b] = a->type_bytes;
         x->plain[b] = malloc(l->buffers[b].bytes + 1);

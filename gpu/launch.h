@@ -7,7 +7,9 @@
 #include "probe.h"
 #include "ptx/ptx.h"
 
-enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT };
+/* SCRATCH: what launches hand on among themselves; begins as OUT does, none of it has to be written, and it is no part
+ * of the result. */
+enum buffer_role { BUFFER_IN, BUFFER_OUT, BUFFER_INOUT, BUFFER_SCRATCH };
 
 struct launch_buffer {
     const char *name;
@@ -15,8 +17,9 @@ struct launch_buffer {
     size_t bytes;      /* exact: one byte more is out of bounds */
     size_t cell_bytes; /* unit of coverage: 4 for f32; divides bytes */
     bool is_f32;       /* cells are binary32: reports show them as numbers too */
-    uint8_t *data;     /* (bytes) host copy: contents before the launch, and after it for OUT and INOUT. Buffers that
-                        * are OUT arrive filled with poison by whoever set the launch up */
+    uint8_t *data;     /* (bytes) host copy: contents before the launch, and after it unless it is IN. Buffers that
+                        * are OUT or SCRATCH arrive filled with poison by whoever set the launch up */
+    uint8_t *written;  /* (bytes) of OUT and SCRATCH: not 0 where an earlier launch has stored; NULL: none has */
 };
 
 struct launch_member {    /* of a struct by value */
@@ -89,6 +92,9 @@ struct launch {
     size_t arg_count;
     const struct launch_plane *planes; /* ascending, without gaps, or none */
     size_t plane_count;
+    uint8_t **variables;  /* (module->variable_count) of launches that follow each other: what an earlier one left in
+                           * the .global variables, NULL: it begins as the module says. The machine keeps there what
+                           * this one leaves; a real GPU keeps it itself. NULL: nothing is handed on */
     uint64_t step_budget; /* warp instructions a block may take; 0: LAUNCH_STEP_BUDGET */
     int threads;          /* CPU threads; 0: all */
     struct launch_options options;
@@ -189,7 +195,7 @@ struct cell_history {
     bool settled; /* its stores differ, and fences and strong accesses may order all of them: no fault, no proof */
 };
 
-struct buffer_coverage {        /* of an OUT or INOUT buffer; empty for IN */
+struct buffer_coverage {        /* of a buffer that is not IN; empty for IN */
     uint8_t *stores;            /* (bytes): how often each byte was stored, at most 127; bit 7: two stores differed */
     struct cell_history *cells; /* (bytes / cell_bytes); meaningful where a byte of the cell was stored */
 };

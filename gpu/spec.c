@@ -67,7 +67,7 @@ static bool read_dimensions(const struct reader *r, const struct yaml_node *laun
     return true;
 }
 
-static bool read_launch(const struct reader *r, const struct yaml_node *launch) {
+bool read_launch(const struct reader *r, const struct yaml_node *launch) {
     static const char *const keys[] = {"grid", "block", "shared", "steps", NULL};
     return yaml_check_keys(r->doc, launch, "launch", keys, r->e) &&
            read_dimensions(r, launch, "grid", "launch.grid", r->s->grid) &&
@@ -86,7 +86,7 @@ static bool read_needs(const struct reader *r, const struct yaml_node *list) {
     return true;
 }
 
-static bool read_counts(const struct reader *r, const struct yaml_node *map) {
+bool read_counts(const struct reader *r, const struct yaml_node *map) {
     if (!read_list(r, map, YAML_MAPPING, "counts", MAX_LIST))
         return false;
     r->s->counts = must_calloc(map->count, sizeof *r->s->counts);
@@ -163,15 +163,16 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel", "about", "source", "ptx",       "cubin",  "entry",  "contract",
-                                       "split",  "needs", "launch", "args",      "planes", "stages", "mma",
-                                       "counts", "shape", "rung",   "published", NULL};
+    static const char *const keys[] = {"kernel", "about",  "source", "ptx",   "cubin",   "entry",     "contract",
+                                       "split",  "needs",  "launch", "args",  "buffers", "planes",    "stages",
+                                       "mma",    "counts", "then",   "shape", "rung",    "published", NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);
-    } sections[] = {{"needs", read_needs}, {"launch", read_launch}, {"args", read_args},
-                    {"shape", read_shape}, {"planes", read_planes}, {"stages", read_stages},
-                    {"mma", read_mma},     {"counts", read_counts}, {"published", read_published}};
+    } sections[] = {{"needs", read_needs},         {"launch", read_launch}, {"args", read_args},
+                    {"buffers", read_buffers},     {"shape", read_shape},   {"planes", read_planes},
+                    {"stages", read_stages},       {"mma", read_mma},       {"counts", read_counts},
+                    {"published", read_published}, {"then", read_then}};
     const struct yaml_node *map = r->doc->root, *launch;
     if (!yaml_check_keys(r->doc, map, "a launch file", keys, r->e) || !read_head(r, root) ||
         !yaml_require(r->doc, map, "launch", "the launch file", &launch, r->e))
@@ -181,7 +182,7 @@ static bool read_all(const struct reader *r, const char *root) {
         if (node && !sections[i].read(r, node))
             return false;
     }
-    return check_contract(r);
+    return link_buffers(r) && check_contract(r);
 }
 
 struct spec *spec_load(const char *path, const char *root, struct error *e) {
@@ -191,17 +192,14 @@ struct spec *spec_load(const char *path, const char *root, struct error *e) {
     struct spec *s = must_calloc(1, sizeof *s);
     s->path = must_strdup(path);
     s->doc = doc;
+    s->node = doc->root;
     if (read_all(&(struct reader){s, doc, e}, root))
         return s;
     spec_free(s);
     return NULL;
 }
 
-void spec_free(struct spec *s) {
-    if (!s)
-        return;
-    for (size_t i = 0; i < s->need_count; i++)
-        expr_free(s->needs[i]);
+void free_launch(struct spec *s) {
     for (size_t d = 0; d < 3; d++) {
         expr_free(s->grid[d]);
         expr_free(s->block[d]);
@@ -211,19 +209,33 @@ void spec_free(struct spec *s) {
     for (size_t i = 0; i < s->arg_count; i++)
         free_arg(&s->args[i]);
     free_planes(s);
-    free_published(s);
     for (size_t i = 0; i < s->count_count; i++) {
         free(s->counts[i].name);
         expr_free(s->counts[i].value);
     }
+    free(s->args);
+    free(s->counts);
+    free(s->entry);
+}
+
+void spec_free(struct spec *s) {
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->need_count; i++)
+        expr_free(s->needs[i]);
+    free_then(s);
+    free_launch(s);
+    free_published(s);
+    for (size_t i = 0; i < s->declared_count; i++)
+        free_arg(&s->declared[i]);
     for (size_t i = 0; i < s->default_count; i++)
         free((char *)s->defaults[i].name);
-    char *const owned[] = {s->path, s->kernel, s->about, s->source, s->ptx, s->cubin, s->entry, s->contract, s->rung};
+    char *const owned[] = {s->path, s->kernel, s->about, s->source, s->ptx, s->cubin, s->contract, s->rung};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(s->needs);
-    free(s->args);
-    free(s->counts);
+    free(s->declared);
+    free(s->buffers);
     free(s->defaults);
     yaml_close(s->doc);
     free(s);
@@ -280,8 +292,12 @@ bool spec_uses(const struct spec *s, const char *name) {
                 any_uses(&s->shared, 1, name) || any_uses(&s->steps, 1, name) || planes_use(s, name);
     for (size_t i = 0; i < s->arg_count; i++)
         used |= arg_uses(&s->args[i], name);
+    for (size_t i = 0; i < s->declared_count; i++)
+        used |= arg_uses(&s->declared[i], name);
     for (size_t i = 0; i < s->count_count; i++)
         used |= any_uses(&s->counts[i].value, 1, name);
+    for (size_t i = 0; i < s->then_count; i++)
+        used |= spec_uses(&s->then[i], name);
     return used;
 }
 

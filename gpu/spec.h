@@ -15,12 +15,14 @@
 
 enum spec_fill { FILL_NONE, FILL_RANDOM, FILL_IOTA, FILL_ZERO, FILL_FILE };
 
-enum spec_arg_kind { ARG_IN, ARG_OUT, ARG_INOUT, ARG_SCALAR, ARG_STRUCT };
+/* The first four declare a buffer; ARG_BUFFER hands over one that is declared elsewhere. */
+enum spec_arg_kind { ARG_IN, ARG_OUT, ARG_INOUT, ARG_SCRATCH, ARG_BUFFER, ARG_SCALAR, ARG_STRUCT };
 
 struct spec_arg {
     enum spec_arg_kind kind;
     char *name; /* buffer name, unique; for a scalar the type's name, for a struct "struct" */
     /* buffers */
+    size_t buffer;           /* index into the spec's buffers */
     char *format;            /* of an operand or result of the contract: a format's name; NULL for plain buffers */
     char *type;              /* element type of a plain buffer: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 */
     size_t type_bytes;       /* of a plain element or of a scalar: 1, 2, 4 or 8 */
@@ -68,6 +70,8 @@ struct spec_published { /* a count that somebody published of the same work; `wa
     const struct yaml_node *node;
 };
 
+/* A launch file, or one entry of its `then`: of that entry, launch, args, planes and counts are its own, doc, path,
+ * kernel, contract and buffers the file's, and the rest is empty. */
 struct spec {
     char *path; /* of the launch file */
     struct yaml_doc
@@ -89,6 +93,13 @@ struct spec {
     struct spec_expr *steps;              /* step budget a block, NULL: default */
     struct spec_arg *args;
     size_t arg_count;
+    struct spec_arg *declared; /* (declared_count) buffers that `args` does not declare: the key `buffers` */
+    size_t declared_count;
+    const struct spec_arg **buffers; /* (buffer_count) all declarations: those of args, then those of `buffers` */
+    size_t buffer_count;
+    struct spec *then; /* (then_count) the launches that follow in the same stream */
+    size_t then_count;
+    const struct yaml_node *node; /* what all that stands in */
     struct spec_plane *planes;
     size_t plane_count;
     struct spec_stages stages;

@@ -61,6 +61,7 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
         [ARG_IN] = {"in", "format", "type", "count", "fill", NULL},
         [ARG_OUT] = {"out", "format", "type", "count", "expect", NULL},
         [ARG_INOUT] = {"inout", "type", "count", "fill", "expect", NULL},
+        [ARG_SCRATCH] = {"scratch", "type", "count", NULL},
     };
     const struct yaml_node *format = yaml_get(map, "format"), *type = yaml_get(map, "type"),
                            *fill = yaml_get(map, "fill"), *expect = yaml_get(map, "expect");
@@ -71,10 +72,14 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
         return yaml_fail(r->doc, fill, 0, r->e,
                          "an output has no fill: it starts as poison; a buffer with contents "
                          "is an inout");
+    if (a->kind == ARG_SCRATCH && (fill || expect))
+        return yaml_fail(r->doc, fill ? fill : expect, 0, r->e,
+                         fill ? "scratch has no fill: it starts as poison; a buffer with contents is an inout"
+                              : "scratch has no expect: it is no part of the result; what is compared is an out");
     if (!yaml_check_keys(r->doc, map, "an argument", keys[a->kind], r->e))
         return false;
-    for (size_t i = 0; i < r->s->arg_count; i++)
-        if (r->s->args[i].kind < ARG_SCALAR && strcmp(r->s->args[i].name, a->name) == 0)
+    for (size_t i = 0; i < r->s->buffer_count; i++)
+        if (strcmp(r->s->buffers[i]->name, a->name) == 0)
             return yaml_fail(r->doc, name, 0, r->e, "two buffers are called %s", quote(a->name).text);
     if (format) {
         if (!yaml_get(r->doc->root, "contract"))
@@ -99,7 +104,7 @@ static bool read_buffer(const struct reader *r, const struct yaml_node *map, con
         return false;
     if (!a->count && (a->kind != ARG_OUT || !yaml_get(r->doc->root, "contract")))
         return yaml_fail(r->doc, map, 0, r->e, "%s needs a count of elements", quote(a->name).text);
-    if (a->kind != ARG_OUT && a->fill == FILL_NONE)
+    if ((a->kind == ARG_IN || a->kind == ARG_INOUT) && a->fill == FILL_NONE)
         return yaml_fail(r->doc, map, 0, r->e, "%s needs a fill: random, iota, zero or {file: PATH}",
                          quote(a->name).text);
     return true;
@@ -169,23 +174,58 @@ bool read_field(const struct reader *r, const struct yaml_node *map, struct spec
     return yaml_check_keys(r->doc, map, "a field", first_keys, r->e); /* fails: none of them comes first */
 }
 
+static const char *const roles[] = {"in", "out", "inout", "scratch", NULL};
+
+/* *name = what the buffer is called that an entry declares, and a->kind its role; NULL: it declares none. */
+static bool read_role(const struct reader *r, const struct yaml_node *map, struct spec_arg *a,
+                      const struct yaml_node **name) {
+    *name = NULL;
+    for (size_t k = 0; roles[k]; k++)
+        if (yaml_get(map, roles[k])) {
+            if (*name)
+                return yaml_fail(r->doc, map, 0, r->e, "an argument is one of in, out, inout, scratch");
+            a->kind = ARG_IN + (enum spec_arg_kind)k;
+            *name = yaml_get(map, roles[k]);
+        }
+    return true;
+}
+
+static bool declare(const struct reader *r, const struct yaml_node *map, const struct yaml_node *name,
+                    struct spec_arg *a) {
+    struct spec *s = r->s;
+    if (!read_buffer(r, map, name, a))
+        return false;
+    a->buffer = s->buffer_count;
+    s->buffers = must_realloc(s->buffers, s->buffer_count + 1, sizeof *s->buffers);
+    s->buffers[s->buffer_count++] = a;
+    return true;
+}
+
+/* {buffer: NAME}: which one it is, link_buffers says. */
+static bool read_reference(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
+    static const char *const keys[] = {"buffer", NULL};
+    a->kind = ARG_BUFFER;
+    return yaml_check_keys(r->doc, map, "an argument", keys, r->e) &&
+           read_word(r, yaml_get(map, "buffer"), "buffer", "_", false, &a->name);
+}
+
 static bool read_arg(const struct reader *r, const struct yaml_node *map, struct spec_arg *a) {
-    static const char *const buffers[] = {"in", "out", "inout", NULL};
-    static const char *const first_keys[] = {"in",  "out", "inout", "struct", "i8",  "u8",  "i16", "u16",
-                                             "i32", "u32", "i64",   "u64",    "f32", "f64", NULL};
+    static const char *const first_keys[] = {"in",  "out", "inout", "scratch", "buffer", "struct", "i8",  "u8", "i16",
+                                             "u16", "i32", "u32",   "i64",     "u64",    "f32",    "f64", NULL};
+    const struct yaml_node *name;
     if (!yaml_expect(r->doc, map, YAML_MAPPING, "an argument", r->e))
         return false;
     note_line(r, map, a);
-    const struct yaml_node *name = NULL;
-    for (size_t k = 0; buffers[k]; k++)
-        if (yaml_get(map, buffers[k])) {
-            if (name)
-                return yaml_fail(r->doc, map, 0, r->e, "an argument is one of in, out, inout");
-            a->kind = ARG_IN + (enum spec_arg_kind)k;
-            name = yaml_get(map, buffers[k]);
-        }
+    if (!read_role(r, map, a, &name))
+        return false;
+    if (name && r->s->node != r->doc->root)
+        return yaml_fail(r->doc, map, 0, r->e,
+                         "a launch that follows takes buffers as {buffer: NAME}; they are declared in args or buffers "
+                         "of the file");
     if (name)
-        return read_buffer(r, map, name, a);
+        return declare(r, map, name, a);
+    if (yaml_get(map, "buffer"))
+        return read_reference(r, map, a);
     a->kind = ARG_SCALAR;
     if (yaml_get(map, "struct"))
         return read_struct(r, map, a);
@@ -205,6 +245,26 @@ bool read_args(const struct reader *r, const struct yaml_node *list) {
         bool ok = read_arg(r, n, &r->s->args[r->s->arg_count]);
         r->s->arg_count++; /* also what is half read is freed */
         if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool read_buffers(const struct reader *r, const struct yaml_node *list) {
+    if (!read_list(r, list, YAML_SEQUENCE, "buffers", MAX_ARGS))
+        return false;
+    r->s->declared = must_calloc(list->count, sizeof *r->s->declared);
+    for (const struct yaml_node *n = list->first; n; n = n->next) {
+        struct spec_arg *a = &r->s->declared[r->s->declared_count++];
+        const struct yaml_node *name;
+        if (!yaml_expect(r->doc, n, YAML_MAPPING, "a buffer", r->e))
+            return false;
+        note_line(r, n, a);
+        if (!read_role(r, n, a, &name))
+            return false;
+        if (!name)
+            return yaml_fail(r->doc, n, 0, r->e, "a buffer is one of in, out, inout, scratch, with its name");
+        if (!declare(r, n, name, a))
             return false;
     }
     return true;
@@ -303,8 +363,8 @@ bool check_contract(const struct reader *r) {
     if (!c)
         return false;
     const struct spec_arg *found[2] = {NULL, NULL}, *result = NULL;
-    for (size_t i = 0; i < r->s->arg_count; i++) {
-        const struct spec_arg *a = &r->s->args[i];
+    for (size_t i = 0; i < r->s->buffer_count; i++) {
+        const struct spec_arg *a = r->s->buffers[i];
         if ((a->kind == ARG_IN && a->format && !check_operand(r, c, a, found)) ||
             (a->kind == ARG_OUT && !a->count && !check_result(r, c, a, &result)))
             return false;

@@ -41,10 +41,10 @@ static bool is_block(enum value_field f) {
 /* ---- values ---- */
 
 static const struct spec_arg *plain_buffer(const struct spec *s, const char *name) {
-    for (size_t i = 0; i < s->arg_count; i++)
-        if ((s->args[i].kind == ARG_IN || s->args[i].kind == ARG_INOUT) && s->args[i].count &&
-            !strcmp(s->args[i].name, name))
-            return &s->args[i];
+    for (size_t i = 0; i < s->buffer_count; i++)
+        if ((s->buffers[i]->kind == ARG_IN || s->buffers[i]->kind == ARG_INOUT) && s->buffers[i]->count &&
+            !strcmp(s->buffers[i]->name, name))
+            return s->buffers[i];
     return NULL;
 }
 

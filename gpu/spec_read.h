@@ -4,7 +4,7 @@
 
 #include "spec.h"
 
-enum { MAX_ARGS = 64, MAX_LIST = 256, MAX_WORD = 128 };
+enum { MAX_ARGS = 64, MAX_LIST = 256, MAX_WORD = 128, MAX_THEN = 8 };
 
 /* What every reader needs: the spec it fills, the file, and where complaints go. All readers return false with e set.
  */
@@ -26,9 +26,19 @@ bool read_expr(const struct reader *r, const struct yaml_node *map, const char *
 bool read_list(const struct reader *r, const struct yaml_node *node, enum yaml_kind kind, const char *what,
                size_t most);
 
+/* spec.c: the keys of `launch`, and `counts` */
+bool read_launch(const struct reader *r, const struct yaml_node *launch);
+bool read_counts(const struct reader *r, const struct yaml_node *map);
+void free_launch(struct spec *s); /* what one launch is made of: launch, args, planes and counts */
 /* spec_args.c */
 bool read_args(const struct reader *r, const struct yaml_node *list);
+bool read_buffers(const struct reader *r, const struct yaml_node *list);
 void free_arg(struct spec_arg *a);
+/* spec_then.c: the launches that follow; buffers that are given by their names, in all launches, and that each buffer
+ * is taken by one. */
+bool read_then(const struct reader *r, const struct yaml_node *list);
+bool link_buffers(const struct reader *r);
+void free_then(struct spec *s);
 /* A scalar, or a struct of them; sets type_bytes and alignment. */
 bool read_field(const struct reader *r, const struct yaml_node *map, struct spec_arg *a);
 /* spec_struct.c: {struct: [...]} with its layout. */

@@ -2,7 +2,8 @@
  * counts the stores of every byte and keeps who made them. A cell stored with different bytes by different blocks, or
  * by different threads of one block with no barrier in between, is a race (HAZARD), unless fences and strong accesses
  * may order the stores, as those of a lock do; stored twice with the same bytes it
- * is the benign class that clamped duplicate rows make: kept in the trace, not red. */
+ * is the benign class that clamped duplicate rows make: kept in the trace, not red. Of several launches the last one
+ * shows what none has written; one may store again what another stored, so races are looked for in each alone. */
 #include "../ref/checked.h"
 #include "oracle.h"
 #include "pattern.h"
@@ -131,7 +132,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         if (e->launch->buffers[i].bytes == 0) {
             continue;
         }
-        if (e->launch->buffers[i].role == BUFFER_OUT) {
+        if (e->launch->buffers[i].role == BUFFER_OUT && !e->follows) {
             found |= judge_unwritten(e, i, out);
         }
         if (e->launch->buffers[i].role != BUFFER_IN && e->trace->has_coverage) {

@@ -114,8 +114,10 @@ static void count_warp(void *context, const struct probe_mma *at) {
 
 enum { MOST_BLOCKS = 1 << 20 }; /* whose warps are counted one by one */
 
+/* The result is a matrix of this launch, whose sums can be followed into it. */
 static bool is_matrix(const struct trial *t) {
-    return t->contract != NULL && t->contract->weight != NULL && strcmp(t->contract->result, "f32") == 0;
+    return t->spec->then_count == 0 && t->contract != NULL && t->contract->weight != NULL &&
+           strcmp(t->contract->result, "f32") == 0;
 }
 
 static void open_warps(const struct trial *t, const struct bound *b, struct explain_counts *n) {

@@ -39,9 +39,10 @@ struct where {
     int inlined_line;
     int ptx_line;      /* 0 when unknown */
     char *instruction; /* text of the PTX instruction, or NULL */
+    size_t launch;     /* of several, the one that did it, from 1; 0: there is one */
 };
 
-#define FINDING_LINES 8
+#define FINDING_LINES 9
 
 struct finding {
     const char *oracle; /* static */

@@ -220,12 +220,43 @@ char *cell_text(uint64_t v, unsigned bytes, bool is_f32) {
 
 /* A byte still is as the launch found it: not stored, or, where stores are not counted, poison. */
 static bool byte_unwritten(const struct evidence *e, size_t buffer, size_t i) {
+    const struct launch_buffer *b = &e->launch->buffers[buffer];
     if (e->trace->has_coverage) {
-        return (e->trace->coverage[buffer].stores[i] & 127) == 0;
+        return (e->trace->coverage[buffer].stores[i] & 127) == 0 && (b->written == NULL || b->written[i] == 0);
     }
     uint8_t poison[4];
     memcpy(poison, &e->poison, 4);
-    return e->launch->buffers[buffer].data[i] == poison[i % 4];
+    return b->data[i] == poison[i % 4];
+}
+
+static bool stores(const struct launch *l, const struct trace *t, size_t buffer, size_t cell) {
+    const size_t n = l->buffers[buffer].cell_bytes;
+    bool stored = false;
+    for (size_t i = 0; t->has_coverage && i < n; ++i) {
+        stored |= (t->coverage[buffer].stores[cell * n + i] & 127) != 0;
+    }
+    return stored;
+}
+
+static bool last_store(struct launch_run last, const struct launch_run *before, size_t count, size_t buffer,
+                       size_t cell, struct launch_run *by) {
+    for (*by = last; !stores(by->launch, by->trace, buffer, cell); *by = before[--count]) {
+        if (count == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool evidence_store(const struct evidence *e, size_t buffer, size_t cell, struct launch_run *by) {
+    const struct launch_run own = {e->launch, e->trace, e->number, e->all, e->complete};
+    return last_store(own, e->before, e->before_count, buffer, cell, by);
+}
+
+bool schedule_store(const struct evidence *e, const struct schedule_run *o, size_t buffer, size_t cell,
+                    struct launch_run *by) {
+    const struct launch_run own = {o->launch, o->trace, e->number, e->all, o->complete};
+    return last_store(own, o->before, e->before_count, buffer, cell, by);
 }
 
 size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) {

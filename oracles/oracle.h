@@ -7,12 +7,21 @@
 #include "../ref/contract.h"
 #include "finding.h"
 
+/* A launch of a launch file that was run. Of several, all have the same buffers. */
+struct launch_run {
+    const struct launch *launch;
+    const struct trace *trace;
+    size_t number, all; /* launch 1 .. all of its file */
+    bool complete;      /* it ran to its end */
+};
+
 /* The same launch, run once more in another order (gpu/launch.h). */
 struct schedule_run {
     char name[SCHEDULE_NAME];
     const struct launch *launch; /* its buffers hold what the kernel left in that run */
     const struct trace *trace;
     bool complete;
+    const struct launch_run *before; /* (before_count of the evidence) in that order */
 };
 
 struct expected_count { /* one of the launch file's `counts`, for this shape */
@@ -20,7 +29,8 @@ struct expected_count { /* one of the launch file's `counts`, for this shape */
     int64_t value;
 };
 
-/* One launch that has run, with everything a judge may ask for. */
+/* One launch that has run, with everything a judge may ask for. Where it is one of several, the buffers hold what all
+ * of them left, and those who judge by that do so after the last (`follows`). */
 struct evidence {
     const struct launch *launch; /* buffers hold what the kernel left */
     const struct trace *trace;
@@ -38,7 +48,11 @@ struct evidence {
     char schedule[SCHEDULE_NAME];      /* the order of this run */
     const struct schedule_run *others; /* (other_count) the other orders that were run */
     size_t other_count;
-    const struct trace *first; /* of the first order, where `trace` is the news of one of the others; else NULL */
+    const struct trace *first;       /* of the first order, where `trace` is the news of one of the others; else NULL */
+    const struct launch_run *before; /* (before_count) the launches of the same file that were run before this one */
+    size_t before_count;
+    size_t number, all; /* this is launch `number` of `all`; 0: the file has one */
+    bool follows;       /* another one was run after it */
 };
 
 enum ruling { /* what a judge did with the evidence */
@@ -95,6 +109,12 @@ char *cell_text(uint64_t v, unsigned bytes, bool is_f32);
 /* How many bytes of a cell of an OUT buffer the launch left unwritten; where stores are not counted all of them, when
  * poison fills the cell, or none. */
 size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
+
+/* The launch that stored a cell last: e's own, or one before it. False: none did, or nobody counted stores. */
+bool evidence_store(const struct evidence *e, size_t buffer, size_t cell, struct launch_run *by);
+/* The same of another order. */
+bool schedule_store(const struct evidence *e, const struct schedule_run *o, size_t buffer, size_t cell,
+                    struct launch_run *by);
 
 /* The launch executed an instruction without a bit-exact model: equal or not, its bits prove nothing. */
 bool evidence_approximate(const struct evidence *e);

@@ -9,37 +9,61 @@ static uint64_t lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-bool orders_run(const struct trial *t, const struct trace *first, struct orders *o, struct error *e) {
+static void limit_steps(struct bound *b, const struct sequence *first) {
+    for (size_t i = 0; i <= b->then_count; ++i) {
+        struct launch *l = bound_launch(b, i);
+        l->step_budget = l->step_budget ? l->step_budget : LAUNCH_STEP_BUDGET;
+    }
+    for (size_t i = 0; i < first->count; ++i) {
+        const struct launch_run *run = &first->runs[i];
+        struct launch *l = bound_launch(b, run->number - 1);
+        if (run->complete) {
+            l->step_budget = lesser(l->step_budget, 4 * run->trace->warp_instructions + SPARE_STEPS);
+        }
+    }
+}
+
+bool orders_run(const struct trial *t, const struct sequence *first, struct orders *o, struct error *e) {
     static const struct schedule schedules[ORDERS_MAX] = {{.order = SCHEDULE_REVERSED},
                                                           {.order = SCHEDULE_RANDOM, .seed = 1}};
     for (*o = (struct orders){.count = 0}; o->count < ORDERS_MAX;) {
         struct bound *b = &o->bounds[o->count];
-        struct trace *trace = &o->traces[o->count];
+        struct launch_options options = t->options;
         if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e)) {
             return false;
         }
-        b->launch.threads = t->threads;
-        b->launch.options = t->options;
-        b->launch.step_budget = b->launch.step_budget ? b->launch.step_budget : LAUNCH_STEP_BUDGET;
-        if (trace_complete(first)) {
-            b->launch.step_budget = lesser(b->launch.step_budget, 4 * first->warp_instructions + SPARE_STEPS);
-        }
-        b->launch.options.schedule = schedules[o->count];
-        struct schedule_run *run = &o->runs[o->count++];
-        *run = (struct schedule_run){.launch = &b->launch, .trace = trace};
-        schedule_name(&b->launch.options.schedule, run->name);
+        options.schedule = schedules[o->count];
+        bound_options(b, t->threads, &options);
+        limit_steps(b, first);
+        char *name = o->names[o->count];
+        schedule_name(&options.schedule, name);
         struct error why;
-        if (!t->runner->run(&b->launch, trace, &why)) {
-            return fail(e, "%.1500s (schedule %s)", why.text, run->name);
+        if (!sequence_run(t->runner, b, &o->sequences[o->count++], &why)) {
+            return fail(e, "%.1500s (schedule %s)", why.text, name);
         }
-        run->complete = trace_complete(trace);
     }
     return true;
 }
 
+size_t orders_of_launch(const struct orders *o, size_t number, struct schedule_run runs[ORDERS_MAX]) {
+    size_t count = 0;
+    for (size_t i = 0; i < o->count; ++i) {
+        const struct sequence *s = &o->sequences[i];
+        for (size_t k = 0; k < s->count; ++k) {
+            const struct launch_run *x = &s->runs[k];
+            if (x->number == number) {
+                runs[count] = (struct schedule_run){
+                    .launch = x->launch, .trace = x->trace, .complete = x->complete, .before = s->runs};
+                strcpy(runs[count++].name, o->names[i]);
+            }
+        }
+    }
+    return count;
+}
+
 void orders_free(struct orders *o) {
     for (size_t i = 0; i < o->count; ++i) {
-        trace_free(&o->traces[i]);
+        sequence_free(&o->sequences[i]);
         bound_free(&o->bounds[i]);
     }
     o->count = 0;
@@ -74,10 +98,10 @@ static bool same_text(const char *a, const char *b) {
  * Oracle schedule tells what a fault does, not where it is made, so it does not speak for another judge. */
 static bool same_finding(const struct finding *a, const struct finding *b) {
     const struct where *x = &a->where, *y = &b->where;
-    const bool same_place = same_text(x->buffer, y->buffer) && same_text(x->file, y->file) && x->line == y->line &&
-                            (x->file != NULL || x->ptx_line == y->ptx_line);
+    const bool same_place = x->launch == y->launch && same_text(x->buffer, y->buffer) && same_text(x->file, y->file) &&
+                            x->line == y->line && (x->file != NULL || x->ptx_line == y->ptx_line);
     const bool twice = strcmp(a->oracle, "coverage") == 0 && a->verdict == VERDICT_HAZARD;
-    if (twice && strcmp(b->oracle, "coverage") == 0 && b->verdict == VERDICT_HAZARD &&
+    if (twice && strcmp(b->oracle, "coverage") == 0 && b->verdict == VERDICT_HAZARD && x->launch == y->launch &&
         same_text(x->buffer, y->buffer) && x->offset == y->offset) {
         return true; /* one cell, and the other of its stores came last */
     }
@@ -138,6 +162,7 @@ void orders_judge(const struct evidence *first, size_t run, struct outcome *out)
     e.trace = &trace;
     e.complete = this->complete;
     e.first = first->trace;
+    e.before = this->before;
     const size_t before = out->findings.count;
     struct findings rest = {0};
     for (size_t i = 0; oracles[i] != NULL; ++i) {
@@ -146,7 +171,8 @@ void orders_judge(const struct evidence *first, size_t run, struct outcome *out)
             oracles[i]->judge(&e, &found);
         }
         for (size_t k = 0; k < found.count; ++k) {
-            const struct finding *f = &found.items[k];
+            struct finding *f = &found.items[k];
+            f->where.launch = f->verdict == VERDICT_UNWRITTEN ? 0 : first->number;
             if (is_known(&out->findings, before, f)) {
                 *findings_add(&rest, f->oracle, f->verdict) = *f;
             } else {
@@ -162,6 +188,7 @@ void orders_judge(const struct evidence *first, size_t run, struct outcome *out)
     findings_free(&rest);
     free(trace.events);
     if (out->findings.count > before) {
-        strcpy(out->rerun_schedule, out->rerun_schedule[0] == 0 ? this->name : "all");
+        const bool alone = out->rerun_schedule[0] == 0 || strcmp(out->rerun_schedule, this->name) == 0;
+        strcpy(out->rerun_schedule, alone ? this->name : "all");
     }
 }

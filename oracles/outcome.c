@@ -48,6 +48,8 @@ void outcome_free(struct outcome *o) {
         free(o->prints[i].text);
     free(o->prints);
     findings_free(&o->findings);
-    census_free(&o->census);
+    for (size_t i = 0; i < o->census_count; ++i)
+        census_free(&o->censuses[i]);
+    free(o->censuses);
     *o = (struct outcome){0};
 }

@@ -24,8 +24,10 @@ struct outcome {
     char digest[65];                    /* SHA-256 of all output bytes in argument order, "" when it did not run */
     bool on_gpu;                        /* a real GPU ran it: schedules and counts are not known */
     uint64_t warp_instructions, macs;
-    size_t audit[AUDIT_KINDS];  /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
-    struct census census;       /* with options.census; its file names are the module's */
+    size_t audit[AUDIT_KINDS]; /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */
+    size_t launches;           /* that were run in the first order; 0 when none was */
+    struct census *censuses;   /* (census_count) with options.census, one a launch; file names are the module's */
+    size_t census_count;
     double seconds;             /* of the execution alone */
     struct trace_print *prints; /* (print_count) the first ones of what printf wrote; owned */
     size_t print_count;

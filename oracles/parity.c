@@ -142,8 +142,10 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
         finding_line(f, "other",
                      "these are the bits of contract %s in every cell   -> another order or grouping of roundings",
                      other->name);
-    if (e->trace->has_coverage) {
-        where_writer(&f->where, e->launch, e->trace, &e->trace->coverage[buffer].cells[first].last);
+    struct launch_run by;
+    if (evidence_store(e, buffer, first, &by)) {
+        where_writer(&f->where, by.launch, by.trace, &by.trace->coverage[buffer].cells[first].last);
+        f->where.launch = by.number;
         finding_line(f, "site", "%s  %s   stored by block (%u,%u,%u) warp %u lane %u", where_text(w),
                      w->instruction ? w->instruction : "", w->block[0], w->block[1], w->block[2], w->warp, w->lane);
     }
@@ -239,7 +241,7 @@ static void describe_approximate(const struct evidence *e, size_t buffer, const 
 }
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    if (!e->complete) {
+    if (!e->complete || e->follows) {
         return RULING_NOT_JUDGED; /* half a result says nothing that the reason for the stop does not say better */
     }
     bool found = false, judged = false;

@@ -63,16 +63,14 @@ static size_t differing(const struct launch_buffer *a, const struct launch_buffe
 }
 
 /* "in-order   0x3f800000 1   stored by block (0,0,0) warp 0 lane 0 at x.cu:7". */
+/* from: the launch that stored it; NULL: none, or it is not known. */
 static void line_of_run(struct finding *f, const char *schedule, const struct launch *l, const struct trace *t,
-                        size_t buffer, size_t cell) {
+                        const struct launch_run *from, size_t buffer, size_t cell) {
     const struct launch_buffer *b = &l->buffers[buffer];
     const size_t n = b->cell_bytes < 8 ? b->cell_bytes : 8;
     char *value = cell_text(cell_value(b->data + cell * b->cell_bytes, n), (unsigned)n, b->is_f32);
-    bool stored = false;
-    for (size_t i = 0; t->has_coverage && i < b->cell_bytes; ++i) {
-        stored |= (t->coverage[buffer].stores[cell * b->cell_bytes + i] & 127) != 0;
-    }
-    char *by = stored ? writer_text(l, t, &t->coverage[buffer].cells[cell].last) : NULL;
+    char *by =
+        from != NULL ? writer_text(from->launch, from->trace, &from->trace->coverage[buffer].cells[cell].last) : NULL;
     finding_line(f, "run", "%-10s %s   %s%s", schedule, value,
                  by != NULL        ? "stored by "
                  : t->has_coverage ? "not stored"
@@ -144,15 +142,20 @@ static void describe(const struct evidence *e, size_t buffer, const struct sched
     finding_line(f, "first", "%s %lld%s (%s byte %lld)", w->axis[0], (long long)w->cell[0], second, b->name,
                  (long long)w->offset);
     free(second);
-    line_of_run(f, e->schedule, e->launch, e->trace, buffer, cell);
+    struct launch_run by, own;
+    const bool stored = evidence_store(e, buffer, cell, &own);
+    line_of_run(f, e->schedule, e->launch, e->trace, stored ? &own : NULL, buffer, cell);
     for (size_t i = 0; i < e->other_count; ++i) {
-        if (e->others[i].complete) {
-            line_of_run(f, e->others[i].name, e->others[i].launch, e->others[i].trace, buffer, cell);
+        const struct schedule_run *x = &e->others[i];
+        if (x->complete) {
+            line_of_run(f, x->name, x->launch, x->trace, schedule_store(e, x, buffer, cell, &by) ? &by : NULL, buffer,
+                        cell);
         }
     }
     line_of_race(f, e, buffer);
-    if (e->trace->has_coverage && (e->trace->coverage[buffer].stores[cell * b->cell_bytes] & 127) != 0) {
-        where_writer(w, e->launch, e->trace, &e->trace->coverage[buffer].cells[cell].last);
+    if (stored) {
+        where_writer(w, own.launch, own.trace, &own.trace->coverage[buffer].cells[cell].last);
+        w->launch = own.number;
     }
 }
 
@@ -182,8 +185,9 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             found = true;
         }
     }
-    for (size_t i = 0; e->complete && i < e->launch->buffer_count; ++i) {
-        if (e->launch->buffers[i].role != BUFFER_IN) {
+    for (size_t i = 0; e->complete && !e->follows && i < e->launch->buffer_count; ++i) {
+        const enum buffer_role role = e->launch->buffers[i].role;
+        if (role == BUFFER_OUT || role == BUFFER_INOUT) { /* what lies in scratch is no result */
             found |= compare(e, i, out);
         }
     }

@@ -348,8 +348,10 @@ static void judge_rescale(struct stages *s, const struct trace *t, const struct 
 void result_report(struct stages *s, const struct trace *t, const uint8_t *result) {
     const struct bound *b = s->bound;
     const char *why = result == NULL || b->result == SIZE_MAX ? "there is no contract"
-                      : !trace_complete(t)                    ? "the launch did not run to its end"
-                                                              : NULL;
+                      : s->trial->spec->then_count > 0
+                          ? "other launches follow, and the result is judged as they leave it"
+                      : !trace_complete(t) ? "the launch did not run to its end"
+                                           : NULL;
     if (why != NULL) {
         stage_skip(s, STAGE_RESCALE, must_strdup(why));
         stage_skip(s, STAGE_STORE, must_strdup(why));

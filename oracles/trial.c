@@ -27,7 +27,7 @@ static void digest_outputs(const struct launch *l, char hex[65]) {
         return;
     }
     for (size_t i = 0; i < l->buffer_count; ++i) {
-        if (l->buffers[i].role != BUFFER_IN) {
+        if (l->buffers[i].role == BUFFER_OUT || l->buffers[i].role == BUFFER_INOUT) {
             EVP_DigestUpdate(c, l->buffers[i].data, l->buffers[i].bytes);
         }
     }
@@ -39,12 +39,12 @@ static void digest_outputs(const struct launch *l, char hex[65]) {
     EVP_MD_CTX_free(c);
 }
 
-/* The closed forms of the launch file for this shape; the caller frees them. NULL after an error. */
-static struct expected_count *evaluate_counts(const struct trial *t, const struct bound *b, struct error *e) {
-    struct expected_count *counts = must_calloc(t->spec->count_count + 1, sizeof *counts);
-    for (size_t i = 0; i < t->spec->count_count; ++i) {
-        counts[i].name = t->spec->counts[i].name;
-        if (!spec_eval(t->spec->counts[i].value, &b->shape, &counts[i].value, e)) {
+/* The closed forms of one launch for this shape; the caller frees them. NULL after an error. */
+static struct expected_count *evaluate_counts(const struct spec *s, const struct shape *shape, struct error *e) {
+    struct expected_count *counts = must_calloc(s->count_count + 1, sizeof *counts);
+    for (size_t i = 0; i < s->count_count; ++i) {
+        counts[i].name = s->counts[i].name;
+        if (!spec_eval(s->counts[i].value, shape, &counts[i].value, e)) {
             free(counts);
             return NULL;
         }
@@ -52,64 +52,155 @@ static struct expected_count *evaluate_counts(const struct trial *t, const struc
     return counts;
 }
 
-static bool judge(const struct trial *t, const struct bound *b, const struct trace *trace, const uint8_t *result,
-                  const struct schedule_run *others, size_t other_count, struct outcome *o, struct error *error) {
-    const bool counted = census_of(trace, &o->census);
-    struct expected_count *counts = counted ? evaluate_counts(t, b, error) : NULL;
-    if (counted && counts == NULL) {
-        return false;
+/* What one judge made of several launches. */
+static enum ruling join(enum ruling a, enum ruling b) {
+    return a == RULING_FOUND || b == RULING_FOUND   ? RULING_FOUND
+           : a == RULING_CLEAN || b == RULING_CLEAN ? RULING_CLEAN
+                                                    : RULING_NOT_JUDGED;
+}
+
+/* No launch alone did it; a cell's bits are laid to the one that stored them, if one did. */
+static bool of_whole(const struct finding *f) {
+    return f->where.launch == 0 &&
+           (f->verdict == VERDICT_UNWRITTEN || strcmp(f->oracle, "parity") == 0 || strcmp(f->oracle, "truth") == 0);
+}
+
+/* Of several launches, findings and notes since then say which one they are of. */
+static void name_launch(const struct bound *b, const struct evidence *e, size_t findings, size_t notes,
+                        struct findings *all) {
+    for (size_t i = findings; e->all > 1 && i < all->count; ++i) {
+        struct finding *f = &all->items[i];
+        if (of_whole(f)) {
+            continue;
+        }
+        f->where.launch = f->where.launch != 0 ? f->where.launch : e->number;
+        if (f->line_count < FINDING_LINES) {
+            finding_line(f, "launch", "%zu of %zu: entry %s", f->where.launch, e->all,
+                         bound_spec(b, f->where.launch - 1)->entry);
+        }
     }
-    const uint8_t **expected = must_calloc(b->launch.buffer_count + 1, sizeof *expected);
-    for (size_t i = 0; i < b->launch.buffer_count; ++i) {
-        expected[i] = i == b->result ? result : b->expected[i];
+    for (size_t i = notes; e->all > 1 && i < all->note_count; ++i) {
+        char *text = must_format("launch %zu of %zu: %s", e->number, e->all, all->notes[i]);
+        free(all->notes[i]);
+        all->notes[i] = text;
     }
-    struct evidence e = {
-        .launch = &b->launch,
-        .trace = trace,
-        .contract = t->contract,
-        .operands = t->operands != NULL ? &t->operands->view : NULL,
-        .expected = expected,
-        .recorded = b->result == SIZE_MAX                                  ? NULL
-                    : t->operands != NULL && t->operands->expected != NULL ? t->operands->expected
-                                                                           : b->expected[b->result],
-        .result = b->result,
-        .poison = BIND_POISON,
-        .complete = trace_complete(trace),
-        .others = others,
-        .other_count = other_count,
-        .census = counted ? &o->census : NULL,
-        .counts = counts,
-        .count_count = counts != NULL ? t->spec->count_count : 0,
-    };
-    schedule_name(&b->launch.options.schedule, e.schedule);
+}
+
+/* e: with everything but the counts and the other orders. */
+static bool judge_launch(const struct bound *b, const struct orders *orders, size_t number, struct evidence *e,
+                         struct outcome *o, struct error *error) {
+    struct schedule_run others[ORDERS_MAX];
+    const struct spec *s = bound_spec(b, number - 1);
+    const size_t findings = o->findings.count, notes = o->findings.note_count;
+    struct expected_count *counts = NULL;
+    struct census census;
+    if (census_of(e->trace, &census)) {
+        census.entry = e->all > 1 ? s->entry : NULL;
+        o->censuses = must_realloc(o->censuses, o->census_count + 1, sizeof *o->censuses);
+        o->censuses[o->census_count++] = census;
+        e->census = &o->censuses[o->census_count - 1];
+        e->count_count = s->count_count;
+        e->counts = counts = evaluate_counts(s, bound_shape(b, number - 1), error);
+        if (counts == NULL) {
+            return false;
+        }
+    }
+    e->others = others;
+    e->other_count = orders_of_launch(orders, number, others);
     for (size_t i = 0; oracles[i] != NULL; ++i) {
-        o->rulings[i] = oracles[i]->judge(&e, &o->findings);
-        o->parity_judged |= strcmp(oracles[i]->name, "parity") == 0 && o->rulings[i] != RULING_NOT_JUDGED;
-        if (other_count > 0 && strcmp(oracles[i]->name, "schedule") == 0 && o->rulings[i] == RULING_FOUND) {
+        const enum ruling ruling = oracles[i]->judge(e, &o->findings);
+        o->rulings[i] = o->launches == 0 ? ruling : join(o->rulings[i], ruling);
+        o->parity_judged |= strcmp(oracles[i]->name, "parity") == 0 && ruling != RULING_NOT_JUDGED;
+        if (e->other_count > 0 && strcmp(oracles[i]->name, "schedule") == 0 && ruling == RULING_FOUND) {
             strcpy(o->rerun_schedule, "all");
         }
     }
-    if (!trace->on_gpu) { /* whose order nobody knows */
-        strcpy(o->schedules[o->schedule_count++], e.schedule);
+    for (size_t i = 0; i < e->other_count; ++i) {
+        orders_judge(e, i, o);
     }
-    for (size_t i = 0; i < other_count; ++i) {
-        strcpy(o->schedules[o->schedule_count++], others[i].name);
-        orders_judge(&e, i, o);
-    }
-    o->judged = true;
-    free(expected);
+    name_launch(b, e, findings, notes, &o->findings);
+    ++o->launches;
     free(counts);
     return true;
 }
 
-/* What the bits of the verdict hold up to. */
-static void audit(const struct trial *t, struct outcome *o) {
-    const struct ptx_function *f = ptx_entry_named(t->module, t->spec->entry);
-    struct audit a;
-    if (f != NULL) {
-        audit_entry(t->module, f, t->options.arch, &a);
-        memcpy(o->audit, a.count, sizeof o->audit);
-        audit_free(&a);
+static bool judge(const struct trial *t, const struct bound *b, const struct sequence *runs, const uint8_t *result,
+                  const struct orders *orders, struct outcome *o, struct error *error) {
+    const uint8_t **expected = must_calloc(b->launch.buffer_count + 1, sizeof *expected);
+    bool good = true;
+    for (size_t i = 0; i < b->launch.buffer_count; ++i) {
+        expected[i] = i == b->result ? result : b->expected[i];
+    }
+    for (size_t i = 0; good && i < runs->count; ++i) {
+        const struct launch_run *run = &runs->runs[i];
+        const bool several = run->all > 1;
+        struct evidence e = {
+            .launch = run->launch,
+            .trace = run->trace,
+            .contract = t->contract,
+            .operands = t->operands != NULL ? &t->operands->view : NULL,
+            .expected = expected,
+            .recorded = b->result == SIZE_MAX                                  ? NULL
+                        : t->operands != NULL && t->operands->expected != NULL ? t->operands->expected
+                                                                               : b->expected[b->result],
+            .result = b->result,
+            .poison = BIND_POISON,
+            .complete = run->complete,
+            .before = runs->runs,
+            .before_count = i,
+            .number = several ? run->number : 0,
+            .all = several ? run->all : 0,
+            .follows = i + 1 < runs->count,
+        };
+        schedule_name(&run->launch->options.schedule, e.schedule);
+        if (i == 0 && !run->trace->on_gpu) { /* whose order nobody knows */
+            strcpy(o->schedules[o->schedule_count++], e.schedule);
+            for (size_t k = 0; k < orders->count; ++k) {
+                strcpy(o->schedules[o->schedule_count++], orders->names[k]);
+            }
+        }
+        good = judge_launch(b, orders, run->number, &e, o, error);
+    }
+    o->judged = good;
+    free(expected);
+    return good;
+}
+
+/* What the bits of the verdict hold up to: the places that are open in any of the entries, each looked at once. */
+static void audit(const struct trial *t, const struct bound *b, struct outcome *o) {
+    for (size_t i = 0; i <= b->then_count; ++i) {
+        const char *entry = bound_spec(b, i)->entry;
+        const struct ptx_function *f = ptx_entry_named(t->module, entry);
+        bool seen = f == NULL;
+        for (size_t k = 0; k < i; ++k) {
+            seen |= strcmp(bound_spec(b, k)->entry, entry) == 0;
+        }
+        struct audit a;
+        if (!seen) {
+            audit_entry(t->module, f, t->options.arch, &a);
+            for (int k = 0; k < AUDIT_KINDS; ++k) {
+                o->audit[k] += a.count[k];
+            }
+            audit_free(&a);
+        }
+    }
+}
+
+/* What the launches counted and printed, together; takes the texts over. */
+static void add_up(struct sequence *runs, struct outcome *o) {
+    for (size_t i = 0; i < runs->count; ++i) {
+        struct trace *t = &runs->traces[i];
+        o->prints = must_realloc(o->prints, o->print_count + t->print_count + 1, sizeof *o->prints);
+        for (size_t k = 0; k < t->print_count; ++k) {
+            if (o->print_count < TRACE_PRINTS) {
+                o->prints[o->print_count++] = t->prints[k];
+                t->prints[k].text = NULL;
+            }
+        }
+        o->print_total += t->print_total;
+        o->warp_instructions += t->warp_instructions;
+        o->macs += t->macs;
+        o->seconds += t->seconds;
     }
 }
 
@@ -123,36 +214,27 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
     return true;
 }
 
-static bool run(const struct trial *t, struct bound *b, struct trace *trace, struct outcome *o, struct error *e) {
+static bool run(const struct trial *t, struct bound *b, struct sequence *runs, struct outcome *o, struct error *e) {
     if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e)) {
         return false;
     }
-    b->launch.threads = t->threads;
-    b->launch.options = t->options;
-    if (!bound_check(b, e) || !t->runner->run(&b->launch, trace, e)) {
+    bound_options(b, t->threads, &t->options);
+    if (!bound_check(b, e) || !sequence_run(t->runner, b, runs, e)) {
         return false;
     }
     struct orders orders = {.count = 0};
-    const bool more = !trace->on_gpu &&
-                      (t->schedules == SCHEDULES_ALL || (t->schedules == SCHEDULES_OPEN && trace->order_open != NULL));
-    if (more && !orders_run(t, trace, &orders, e)) {
+    const bool more = !sequence_last(runs)->trace->on_gpu &&
+                      (t->schedules == SCHEDULES_ALL || (t->schedules == SCHEDULES_OPEN && sequence_open(runs)));
+    if (more && !orders_run(t, runs, &orders, e)) {
         orders_free(&orders);
         return false;
     }
     uint8_t *result = NULL;
-    const bool good =
-        (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, trace, result, orders.runs, orders.count, o, e);
+    const bool good = (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, runs, result, &orders, o, e);
     if (good) {
-        audit(t, o);
-        o->prints = trace->prints;
-        o->print_count = trace->print_count;
-        o->print_total = trace->print_total;
-        trace->prints = NULL;
-        trace->print_count = 0;
+        audit(t, b, o);
+        add_up(runs, o);
         digest_outputs(&b->launch, o->digest);
-        o->warp_instructions = trace->warp_instructions;
-        o->macs = trace->macs;
-        o->seconds = trace->seconds;
     }
     free(result);
     orders_free(&orders);
@@ -171,12 +253,12 @@ static struct outcome empty(const struct trial *t) {
 void trial_run(const struct trial *t, struct outcome *o) {
     *o = empty(t);
     struct bound bound = {0};
-    struct trace trace = {0};
+    struct sequence runs = {0};
     struct error e;
-    if (!run(t, &bound, &trace, o, &e)) {
+    if (!run(t, &bound, &runs, o, &e)) {
         refuse(o, &e);
     }
-    trace_free(&trace);
+    sequence_free(&runs);
     bound_free(&bound);
 }
 

@@ -5,7 +5,7 @@
 #include "oracle.h"
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
-    if (e->contract == NULL || e->contract->truth == NULL) {
+    if (e->contract == NULL || e->contract->truth == NULL || e->follows) {
         return RULING_NOT_JUDGED;
     }
     for (size_t i = 0; i < e->launch->buffer_count; ++i) {

@@ -23,13 +23,17 @@ static char *what(const struct evidence *e, const struct event *v) {
     return text;
 }
 
-static const char *suspects_of(const struct event *v) {
+static const char *suspects_of(const struct launch *l, const struct event *v) {
     switch (v->space) {
     case SPACE_REGISTER:
         return v->other.present ? "a variable or an element of a local array that no path here has set"
                                 : "a variable without a value on some path: an accumulator that is not cleared, or a "
                                   "branch that sets it";
     case SPACE_GLOBAL:
+        if (v->buffer >= 0 && l->buffers[v->buffer].role == BUFFER_SCRATCH) {
+            return "a part of the scratch that nothing has stored yet: a plane, a tail or a launch is missing before "
+                   "it";
+        }
         return "an output that is read as an input: call it `inout` and fill it, or clear it first";
     default:
         return "a tile or a tail that is not filled, a store that is missing, or a load past what was stored";
@@ -68,7 +72,8 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         if (v->kind != EVENT_UNINITIALISED || event_repeats(e, i) || is_race(e, v)) {
             continue;
         }
-        struct finding *f = finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e, v), suspects_of(v));
+        struct finding *f =
+            finding_of_event(out, "uninit", VERDICT_HAZARD, e, i, what(e, v), suspects_of(e->launch, v));
         f->where.buffer = must_strdup(v->space == SPACE_REGISTER ? (v->name ? v->name : "register")
                                       : v->plane >= 0            ? e->launch->planes[v->plane].name
                                       : v->buffer >= 0           ? e->launch->buffers[v->buffer].name

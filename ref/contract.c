@@ -46,6 +46,7 @@ extern const struct contract contract_q3_k_dequantize;
 extern const struct contract contract_q4_k_dequantize;
 extern const struct contract contract_q5_k_dequantize;
 extern const struct contract contract_q6_k_dequantize;
+extern const struct contract contract_q6_k_expand;
 extern const struct contract contract_iq4_nl_dequantize;
 extern const struct contract contract_iq4_xs_dequantize;
 extern const struct contract contract_mxfp4_dequantize;
@@ -97,6 +98,7 @@ const struct contract *const contracts[] = {
     &contract_q4_k_dequantize,
     &contract_q5_k_dequantize,
     &contract_q6_k_dequantize,
+    &contract_q6_k_expand,
     &contract_iq4_nl_dequantize,
     &contract_iq4_xs_dequantize,
     &contract_mxfp4_dequantize,

@@ -24,7 +24,7 @@ struct contract {
     const char *name;       /* "q4_k_pad40_two_term" */
     const char *weight;     /* block format of {in: weight}, NULL when there is none */
     const char *activation; /* format of {in: activation}: an activation format, "f32" or another block format */
-    const char *result;     /* "f32", "f16", or an activation format */
+    const char *result;     /* "f32", "f16", "i8", or an activation format */
     size_t depth_multiple;  /* id must be a positive multiple of this */
     bool splits;            /* the operands may have a split */
     bool rcp_table;         /* the bits need the measured reciprocal table; without it they are approximate */

@@ -5,7 +5,8 @@
  *              with ds = rn(d * sc), dm = -rn(dmin * m), both exact
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    gpu/kernels/mmq_narrow_raw.cu, mmq_wide_raw.cu, mmq_wide_sync.cu, mmq_wide_lda.cu, mmq_wide_ldb.cu
+ *  Matches:    gpu/kernels/mmq_word_q4_k.cu, mmq_narrow_raw.cu, mmq_wide_raw.cu, mmq_wide_compact.cu,
+ *              mmq_wide_sync.cu, mmq_wide_lda.cu, mmq_wide_ldb.cu
  *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * ds (da * dm), u = 2^-24; derived in pad40_gemm.c
  *

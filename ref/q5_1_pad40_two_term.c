@@ -5,7 +5,7 @@
  *              with ds = d, dm = m; rn(da * d) and rn(da * m) are exact (11 + 11 bits)
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    as described for the word-stage kernel of the minfer campaign (step document 08); none here yet
+ *  Matches:    gpu/kernels/mmq_word_q5_1.cu, as the word stage of the minfer campaign is described (step document 08)
  *  Bound:      |result - truth| <= (1 + gamma(2 * id/32)) * sum_j u |s_j| over the partial sums s_j, u = 2^-24;
  *              derived in pad40_gemm.c
  *

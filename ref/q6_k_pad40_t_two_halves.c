@@ -6,7 +6,8 @@
  *              with dsc_h = rn(d * sc_h), exact (11 + 7 bits)
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    as described for the BT kernels of the minfer campaign (step documents 41 to 59); none here yet
+ *  Matches:    gpu/kernels/mmq_half_q6_k_*.cu; as described for the BT kernels of the minfer campaign (step documents
+ *              41 to 59)
  *  Bound:      |result - truth| <= (1 + gamma(id/16)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * dsc, u = 2^-24; derived in pad40_gemm.c
  *

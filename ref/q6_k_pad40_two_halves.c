@@ -1,12 +1,11 @@
-/* Contract q6_k_pad40_t_two_halves: result (nt, od) = activation (nt, id) pad40_t times weight (od, id) q6_K,
- * transposed.
+/* Contract q6_k_pad40_two_halves: result (nt, od) = activation (nt, id) pad40 times weight (od, id) q6_K, transposed.
  *
  *  Order:      halves of 16 ascending in k, two a chunk; one addition per half; s starts at +0
  *  Products:   s = fma(rn(da * dsc_0), (float)dot_0, s); s = fma(rn(da * dsc_1), (float)dot_1, s)
  *              with dsc_h = rn(d * sc_h), exact (11 + 7 bits)
  *  Rounding:   nearest even, f32 throughout     Denormals: kept (none arise from finite operands)
  *  NaN, Inf:   IEEE 754; every NaN result is 0x7fffffff     Split: none
- *  Matches:    as described for the BT kernels of the minfer campaign (step documents 41 to 59); none here yet
+ *  Matches:    gpu/kernels/mmq_word_q6_k.cu, as the word stage of the minfer campaign is described (step document 08)
  *  Bound:      |result - truth| <= (1 + gamma(id/16)) * sum_j (u |s_j| + |e_j y_j|) over the partial sums s_j,
  *              e_j the rounding of da * dsc, u = 2^-24; derived in pad40_gemm.c
  *

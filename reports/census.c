@@ -130,10 +130,11 @@ static void add_count(struct fy_document *d, struct fy_node *m, const struct sit
     json_add(d, m, "sectors", json_number(d, "%" PRIu64, n->sectors));
 }
 
-static struct fy_node *census_node(struct fy_document *d, const char *kernel, const struct census *c) {
+/* name: "kernel" or "entry", as `key` says. */
+static struct fy_node *census_node(struct fy_document *d, const char *key, const char *name, const struct census *c) {
     struct fy_node *m = fy_node_create_mapping(d), *classes = fy_node_create_mapping(d),
                    *lines = fy_node_create_sequence(d);
-    json_add_string(d, m, "kernel", kernel);
+    json_add_string(d, m, key, name);
     json_add(d, m, "macs", json_number(d, "%" PRIu64, c->macs));
     add_count(d, m, &c->total);
     for (int k = 0; k < CLASSES; ++k) {
@@ -166,18 +167,26 @@ static struct fy_node *census_node(struct fy_document *d, const char *kernel, co
     return m;
 }
 
-bool census_json_lines(const char *path, const char *const *kernels, const struct census *const *c, size_t n,
-                       struct error *e) {
+static struct fy_node *kernel_node(struct fy_document *d, const struct census_of_kernel *k) {
+    if (k->count == 1 && k->launches[0].entry == NULL) {
+        return census_node(d, "kernel", k->kernel, &k->launches[0]);
+    }
+    struct fy_node *m = fy_node_create_mapping(d), *list = fy_node_create_sequence(d);
+    json_add_string(d, m, "kernel", k->kernel);
+    for (size_t i = 0; i < k->count; ++i) {
+        fy_node_sequence_append(list, census_node(d, "entry", k->launches[i].entry, &k->launches[i]));
+    }
+    json_add(d, m, "launches", list);
+    return m;
+}
+
+bool census_json(const char *path, const struct census_of_kernel *kernels, size_t n, struct error *e) {
     struct json_lines lines;
     json_begin(&lines);
     for (size_t i = 0; i < n; ++i) {
         struct fy_document *d = json_next(&lines);
         if (d != NULL)
-            json_put(&lines, d, census_node(d, kernels[i], c[i]));
+            json_put(&lines, d, kernel_node(d, &kernels[i]));
     }
     return json_end(&lines, path, e);
-}
-
-bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e) {
-    return census_json_lines(path, &kernel, &c, 1, e);
 }

@@ -10,10 +10,14 @@
  * them). Figures for a multiply-add are per 1024 of them. */
 void census_table(FILE *out, const struct census *c, size_t most);
 
-/* {"kernel", "macs", "classes": {...}, "lines": [...]}; a regular file whole or not at all, as file_put. */
-bool census_json(const char *path, const char *kernel, const struct census *c, struct error *e);
-/* The same of n kernels, a line each. */
-bool census_json_lines(const char *path, const char *const *kernels, const struct census *const *c, size_t n,
-                       struct error *e);
+struct census_of_kernel {
+    const char *kernel;
+    const struct census *launches; /* (count) of its launch file, in order */
+    size_t count;
+};
+
+/* A line a kernel: {"kernel", "macs", "classes": {...}, "lines": [...]}; of a launch file with several launches
+ * {"kernel", "launches": [{"entry", "macs", ...}]}; a regular file whole or not at all, as file_put. */
+bool census_json(const char *path, const struct census_of_kernel *kernels, size_t n, struct error *e);
 
 #endif

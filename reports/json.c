@@ -9,6 +9,9 @@
 
 static struct fy_node *where_node(struct fy_document *d, const struct where *p) {
     struct fy_node *m = fy_node_create_mapping(d);
+    if (p->launch > 0) {
+        json_add(d, m, "launch", json_number(d, "%zu", p->launch));
+    }
     if (p->buffer != NULL) {
         json_add_string(d, m, "buffer", p->buffer);
         json_add(d, m, "byte", json_number(d, "%" PRId64, p->offset));

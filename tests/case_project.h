@@ -21,7 +21,7 @@ void project_put_model(const char *embedding);
 
 bool project_load(struct case_list *list, struct error *e);
 bool project_load_whole(struct case_list *list, struct error *e); /* those of cases/all too */
-struct case_list project_cases(void); /* must load */
+struct case_list project_cases(void);                             /* must load */
 /* How many cases a pattern selects (NULL: no pattern); missed as case_select has it. */
 size_t project_selected(const struct case_list *list, const char *pattern, const char **missed);
 

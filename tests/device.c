@@ -1,5 +1,6 @@
 /* The runner on a real GPU, as far as it can be tested without one: against a stand-in for the driver
  * (tests/fake_cuda), which does what FAKE_CUDA says. Only a real GPU shows what a kernel computes there. */
+#include "../ref/checked.h"
 #include "command_run.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -120,6 +121,40 @@ Test(device, what_a_gpu_does_not_tell) {
     r = with_fault("unwritten", "run tests/foreign/double.yaml --runner device");
     cr_expect(strstr(r.text, "rerun") && !strstr(r.text, "--arch"), "the GPU's architecture is no option:\n%s", r.text);
     free(r.text);
+}
+
+/* Launches that follow each other: the second finds what the first left, and each is judged. */
+Test(device, launches_that_follow) {
+    char ptx[4096], arguments[8192];
+    int32_t y[8];
+    for (int i = 0; i < 8; ++i)
+        y[i] = 4 * i;
+    cr_assert(realpath("tests/foreign/double.ptx", ptx), "tests run in the project's folder");
+    char *text =
+        must_format("kernel: four\nptx: %s\nentry: double_i32\nlaunch: {grid: [1], block: [32]}\nargs:\n"
+                    "  - {in: x, type: i32, count: 8, fill: iota}\n  - {scratch: s, type: i32, count: 8}\n"
+                    "  - {i32: 8}\nbuffers:\n  - {out: y, type: i32, count: 8, expect: y.bin}\nthen:\n"
+                    "  - {entry: double_i32, launch: {grid: [1], block: [32]}, args: [{buffer: s}, {buffer: y}, "
+                    "{i32: 8}]}\n",
+                    ptx);
+    put_file("launch.yaml", text, strlen(text));
+    free(text);
+    put_file("y.bin", y, sizeof y);
+    snprintf(arguments, sizeof arguments, "run %s/launch.yaml --runner device --stats", run_folder);
+    expect_all(
+        "", arguments, 0,
+        (const char *const[]){"PASS run/four/s1", "device: 2 launches in ", "fake: 0 allocations left, 1 loads", NULL});
+    expect_all("wrong", arguments, 1, (const char *const[]){"DIFFERS run/four/s1", "element 4", NULL});
+    expect_all("input", arguments, 1,
+               (const char *const[]){"byte 8 of buffer x (32 B): an input is written",
+                                     "  launch  1 of 2: entry double_i32", NULL});
+    expect_all("after", arguments, 1,
+               (const char *const[]){"of buffer y (32 B): out of bounds", "  launch  2 of 2: entry double_i32", NULL});
+    expect_all(
+        "fault", arguments, 1,
+        (const char *const[]){"LAUNCH", "the GPU stopped the kernel", "  launch  1 of 2: entry double_i32", NULL});
+    snprintf(arguments, sizeof arguments, "run %s/launch.yaml", run_folder);
+    expect_all("", arguments, 0, (const char *const[]){"PASS run/four/s1", NULL});
 }
 
 /* Options that decide how the machine runs a launch decide nothing on a GPU. */

@@ -31,9 +31,11 @@ Test(ladder, closed_forms_hold_at_tails_and_depths) {
     static const int shapes[][3] = {{1, 1, 256}, {129, 70, 512}, {65, 257, 768}};
     glob_t files;
     cr_assert(!glob("gpu/kernels/mmq_*.yaml", 0, NULL, &files));
-    for (size_t i = 0; i < files.gl_pathc; ++i)
+    for (size_t i = 0; i < files.gl_pathc; ++i) {
+        const int deeper = strstr(files.gl_pathv[i], "expand16") ? 8 : 1; /* its rows are a multiple of 16 bytes */
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
-            free(census(files.gl_pathv[i], shapes[s][0], shapes[s][1], shapes[s][2]));
+            free(census(files.gl_pathv[i], shapes[s][0], shapes[s][1], shapes[s][2] * deeper));
+    }
     cr_expect(files.gl_pathc >= 19, "%zu launch files", files.gl_pathc);
     globfree(&files);
 }

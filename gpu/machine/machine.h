@@ -213,7 +213,8 @@ struct region { /* a buffer of the launch, or a .global or .const variable of th
     struct buffer_coverage *coverage; /* NULL: stores are not counted */
     uint32_t *winner;                 /* (bytes) 1 + the highest place of a block that stored a byte; its value stays.
                                        * 0 while coverage says the same: one store, of a whole cell */
-    bool watched_reads; /* its bytes have no contents before a store of the launch, and loads of such are told */
+    bool watched_reads;     /* its bytes have no contents before a store of the launch, and loads of such are told */
+    const uint8_t *written; /* (bytes) not 0: such a byte has contents of an earlier launch; NULL: none */
 };
 
 struct range { /* of shared addresses that one access site may use: a plane, or the static variables */

@@ -85,7 +85,9 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
                              .writable = b->role != BUFFER_IN,
                              .buffer = (int)i,
                              .cell_bytes = b->cell_bytes,
-                             .watched_reads = b->role == BUFFER_OUT && watches(m, WATCH_UNINIT)};
+                             .written = b->written,
+                             .watched_reads =
+                                 (b->role == BUFFER_OUT || b->role == BUFFER_SCRATCH) && watches(m, WATCH_UNINIT)};
         if (!open_region(g, watches(m, WATCH_STORES) ? &t->coverage[i] : NULL, noted, m->strong, e,
                          b->name ? b->name : ""))
             return false;
@@ -106,8 +108,25 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
             return fail(e, "no memory for the %zu bytes of %.200s", v->bytes, v->name);
         if (!fill_variable(l, v, g->data, e) || !open_region(g, NULL, noted, m->strong, e, v->name))
             return false;
+        if (g->writable && l->variables && l->variables[i])
+            memcpy(g->data, l->variables[i], v->bytes);
     }
     return true;
+}
+
+/* For the launch that follows. */
+static void keep_variables(struct machine *m) {
+    const struct launch *l = m->launch;
+    struct region *g = m->regions + l->buffer_count;
+    for (size_t i = 0; l->variables && i < l->module->variable_count; ++i) {
+        const struct ptx_variable *v = &l->module->variables[i];
+        if (v->space == PTX_GLOBAL) {
+            free(l->variables[i]);
+            l->variables[i] = g->data;
+            g->data = NULL;
+        }
+        g += v->space == PTX_GLOBAL || v->space == PTX_CONST;
+    }
 }
 
 static void close_regions(struct machine *m) {
@@ -518,6 +537,8 @@ static bool run_program(const struct launch *l, unsigned follows, struct trace *
             fill_sites(t, l->module, p->callees[p->order[i]].f, p->callees[p->order[i]].site);
         finish_coverage(t, m);
         *again = unfollowed(m);
+        if (!*again)
+            keep_variables(m);
     } else {
         trace_free(t);
     }

@@ -5,9 +5,10 @@
  * `first` of a range only moves up, at barriers, and past the end the sites that use the range stop calling. Bytes
  * never become unwritten.
  *
- * Global memory needs no bits: region.winner knows for each byte whether a block of this launch has stored it. Only
- * buffers that are `out` start without contents; `in` and `inout` ones come filled, and a .global variable is zero
- * where the module does not say otherwise (PTX ISA 5.1.4, 5.4.4). */
+ * Global memory needs no bits: region.winner knows for each byte whether a block of this launch has stored it, and
+ * region.written whether an earlier launch has. Only buffers that are `out` or `scratch` start without contents; `in`
+ * and `inout` ones come filled, and a .global variable is zero where the module does not say otherwise (PTX
+ * ISA 5.1.4, 5.4.4). */
 #include "valid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +183,8 @@ void valid_copies_waited(struct warp *w, uint32_t mask, const uint32_t at[LANES]
 void valid_global(struct warp *w, const struct record *r, unsigned lane, const struct region *g, size_t offset,
                   size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) {
-        if (g->winner[offset + i] || (g->coverage && g->coverage->stores[offset + i] & 0x7f))
+        if (g->winner[offset + i] || (g->coverage && g->coverage->stores[offset + i] & 0x7f) ||
+            (g->written && g->written[offset + i]))
             continue;
         const struct event v = {.kind = EVENT_UNINITIALISED,
                                 .space = SPACE_GLOBAL,

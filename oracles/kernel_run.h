@@ -1,8 +1,8 @@
-/* One launch of one kernel on operands that are there already, for its result's bytes alone. */
-#ifndef GPU_KERNEL_RUN_H
-#define GPU_KERNEL_RUN_H
+/* A kernel's launch, or launches that follow each other, on operands that are there already, for the result's bytes alone. */
+#ifndef ORACLES_KERNEL_RUN_H
+#define ORACLES_KERNEL_RUN_H
 
-#include "bind.h"
+#include "../gpu/bind.h"
 
 struct kernel_call {
     const struct spec *spec;
@@ -17,7 +17,7 @@ struct kernel_result {
     size_t count;
     uint64_t macs, warp_instructions;
     double seconds; /* of the execution alone */
-    bool faulty;    /* it did not run to its end, or a watch found a fault; trial_run (oracles/trial.h) names it */
+    bool faulty;    /* it did not run to its end, or a watch found a fault; trial_run (trial.h) names it */
 };
 
 /* Runs it. The operands are of the launch file's contract, which takes them (depth, format); they are not copied and

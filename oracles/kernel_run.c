@@ -1,4 +1,5 @@
 #include "kernel_run.h"
+#include "sequence.h"
 #include <stdlib.h>
 
 bool kernel_operands(const struct contract *c, const struct contract_operands *op, struct operands *o,
@@ -21,22 +22,22 @@ static bool is_fault(enum event_kind kind) {
 }
 
 static bool run_bound(const struct kernel_call *k, struct bound *b, struct kernel_result *r, struct error *e) {
-    struct trace t = {0};
-    b->launch.threads = k->threads;
-    b->launch.options = *k->options;
-    if (!bound_check(b, e) || !k->runner->run(&b->launch, &t, e))
+    struct sequence runs;
+    bound_options(b, k->threads, k->options);
+    if (!bound_check(b, e) || !sequence_run(k->runner, b, &runs, e))
         return false;
     struct launch_buffer *result = &b->launch.buffers[b->result];
-    *r = (struct kernel_result){.bytes = result->data,
-                                .count = result->bytes,
-                                .macs = t.macs,
-                                .warp_instructions = t.warp_instructions,
-                                .seconds = t.seconds,
-                                .faulty = !trace_complete(&t)};
+    *r = (struct kernel_result){.bytes = result->data, .count = result->bytes, .faulty = !sequence_complete(&runs)};
     result->data = NULL;
-    for (size_t i = 0; i < t.event_count; i++)
-        r->faulty |= is_fault(t.events[i].kind);
-    trace_free(&t);
+    for (size_t i = 0; i < runs.count; i++) {
+        const struct trace *t = &runs.traces[i];
+        r->macs += t->macs;
+        r->warp_instructions += t->warp_instructions;
+        r->seconds += t->seconds;
+        for (size_t k = 0; k < t->event_count; k++)
+            r->faulty |= is_fault(t->events[k].kind);
+    }
+    sequence_free(&runs);
     return true;
 }
 
