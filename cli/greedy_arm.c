@@ -87,10 +87,9 @@ static struct served *served_by(struct greedy_arm *a, const struct plan_row *row
     return s;
 }
 
-/* A small product is done before a second thread has woken up; bits never depend on the threads. */
-static int threads_for(const struct greedy_arm *a, size_t nt, size_t od, size_t id) {
-    enum { FEW_MACS = 1 << 18 };
-    return (double)nt * (double)id * (double)(od > 0 ? od : 32) < FEW_MACS ? 1 : a->threads;
+/* Work of few MACs is done before a second thread has woken up; bits never depend on the threads. */
+static int threads_for(const struct greedy_arm *a, double macs, double few) {
+    return macs < few ? 1 : a->threads;
 }
 
 static bool run_kernel(struct greedy_arm *a, const struct plan_row *row, const struct contract_operands *op,
@@ -99,7 +98,8 @@ static bool run_kernel(struct greedy_arm *a, const struct plan_row *row, const s
                                      .module = greedy_module(a, row, e),
                                      .runner = a->runner,
                                      .options = &a->options,
-                                     .threads = threads_for(a, op->nt, op->od, op->id)};
+                                     .threads =
+                                         threads_for(a, (double)op->nt * op->id * (op->od > 0 ? op->od : 32), 0x1p18)};
     return call.module != NULL && kernel_run(&call, op, r, e);
 }
 
@@ -164,7 +164,7 @@ bool greedy_product(void *arm, const struct decoder_product *p, float *y, struct
         return false;
     }
     const double start = omp_get_wtime();
-    omp_set_num_threads(threads_for(a, p->nt, p->od, p->id));
+    omp_set_num_threads(threads_for(a, (double)p->nt * p->od * p->id, 0x1p20));
     size_t bytes = 0;
     void *activation = c.quantise != NULL ? product_quantise(c.quantise->contract, p, &bytes, e) : NULL;
     bool good = c.quantise == NULL ? product_plain(p, y, e)

@@ -17,10 +17,10 @@ struct bound {
     const struct spec *spec; /* the caller's; names in the launches point into it */
     struct launch launch;    /* buffers in the order of spec->buffers; threads is 0 */
     const uint8_t *
-        *expected;      /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
-    size_t result;      /* buffer with the contract's result, SIZE_MAX without a contract */
+        *expected; /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
+    size_t result; /* buffer with the contract's result, SIZE_MAX without a contract */
     const struct operands *lent; /* whose bytes the IN buffers are that bound_free leaves alone, or NULL */
-    struct shape shape; /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
+    struct shape shape;          /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
     /* The launches that follow, in order: the buffers are those of `launch`, the array itself. `written` of a buffer is
      * there when something follows; whoever runs them marks in it what each has stored. */
     struct bound_next {

@@ -1,4 +1,5 @@
-/* A kernel's launch, or launches that follow each other, on operands that are there already, for the result's bytes alone. */
+/* A kernel's launch, or launches that follow each other, on operands that are there already, for the result's bytes
+ * alone. */
 #ifndef ORACLES_KERNEL_RUN_H
 #define ORACLES_KERNEL_RUN_H
 

@@ -136,12 +136,14 @@ static void turn_heads(const struct feeding *f, const float *weight, float *q, s
 
 /* a = attention of every token and head; they do not depend on each other. */
 static void attend(const struct feeding *f, const float *keys, const float *values) {
-    const struct decoder_model *m = f->d->m;
+    const struct decoder *d = f->d;
+    const struct decoder_model *m = d->m;
     const struct decoder_layer *l = &m->layer[f->layer];
-#pragma omp parallel for collapse(2) schedule(dynamic)
+    const double steps = (double)f->w.nt * m->heads * (d->filled + f->w.nt) * m->key_size;
+#pragma omp parallel for collapse(2) schedule(dynamic) if (steps > 0x1p18)
     for (size_t t = 0; t < f->w.nt; t++)
         for (size_t h = 0; h < m->heads; h++) {
-            const size_t last = f->d->filled + t, key_head = h / (m->heads / m->key_heads);
+            const size_t last = d->filled + t, key_head = h / (m->heads / m->key_heads);
             const struct attention a = {.key_size = m->key_size,
                                         .value_size = m->value_size,
                                         .key_stride = m->key_heads * m->key_size,
@@ -151,7 +153,7 @@ static void attend(const struct feeding *f, const float *keys, const float *valu
                                         .scale = m->attention_scale};
             const size_t head = t * m->heads + h;
             math_attention(&a, f->w.q + head * m->key_size, keys + key_head * m->key_size,
-                           values + key_head * m->value_size, f->w.scores + head * f->d->positions,
+                           values + key_head * m->value_size, f->w.scores + head * d->positions,
                            f->w.a + head * m->value_size);
         }
 }

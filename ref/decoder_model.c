@@ -247,7 +247,7 @@ static bool row_finite(const struct gguf_tensor *t, uint64_t row, float *line) {
 static bool all_finite(const struct opening *o, const struct gguf_tensor *t) {
     uint64_t bad = UINT64_MAX;
     bool short_of_memory = false;
-#pragma omp parallel
+#pragma omp parallel if (t->bytes > 1 << 20)
     {
         float *line = calloc(t->extent[0], sizeof *line);
 #pragma omp for reduction(min : bad) reduction(|| : short_of_memory)
