@@ -41,7 +41,8 @@ static void report_tokens(FILE *out, const struct decoded *d) {
         if (d->pieces != NULL) {
             shown(piece, d->pieces[i]);
         }
-        fprintf(out, "%5zu  %8u  %8.3f  %8u  %s%s\n", i, c->id, c->margin, c->other, fed, piece);
+        fprintf(out, c->margin < 1e6 ? "%5zu  %8u  %8.3f  %8u  %s%s\n" : "%5zu  %8u  %8.1e  %8u  %s%s\n", i, c->id,
+                c->margin, c->other, fed, piece);
     }
     if (d->forced != NULL) {
         fprintf(out, "agreement  %zu of %zu positions chose the id that was fed\n", d->agreed, d->count);
@@ -80,19 +81,19 @@ static void report_difference(FILE *out, const struct greedy_arm *a) {
     } else {
         fprintf(out, "  first   no bit differs: a watch found a fault\n");
     }
-    if (f->shape != NULL) {
+    const bool alone = f->outcome.id != NULL, right = alone && outcome_verdict(&f->outcome) == VERDICT_PASS;
+    if (f->shape != NULL && (!alone || right)) {
         fprintf(out, "  shape   %s%s%s\n", f->shape, f->suspects != NULL ? "   -> " : "",
                 f->suspects != NULL ? f->suspects : "");
     }
     if (f->operands != NULL) {
         fprintf(out, "  operand %s\n", f->operands);
     }
-    const bool right = outcome_verdict(&f->outcome) == VERDICT_PASS;
-    if (f->outcome.id != NULL && right) {
+    if (right) {
         fprintf(out, "  alone   the kernel has its contract's bits on the operands it got%s\n",
                 f->operands != NULL ? ": the fault is in what it was given" : "");
-    } else if (f->outcome.id != NULL) {
-        fprintf(out, "  alone\n");
+    } else if (alone) {
+        fprintf(out, "  alone   these operands once more, all watched:\n");
         terminal_failures(out, &f->outcome, 1, 1, 0);
     }
     if (f->rerun != NULL) {

@@ -198,7 +198,9 @@ static void make_data(const struct maker *m, const struct tiny_tensor *t, struct
     const bool gemma = is(m->architecture, "gemma3"), after = strstr(t->name, ".post_") != NULL;
     const float scale =
         t->kind == BIAS || (is(t->name, "token_embd.weight") && !gemma) ? 0.5f : 1 / sqrtf((float)t->extent[0]);
-    const float mean = after ? 4 : 1; /* what a layer adds outweighs the token's own row, which the head meets again */
+    const float mean = is(m->fault->huge, t->name) ? 1e38f
+                       : after                     ? 4
+                               : 1; /* what a layer adds outweighs the token's own row, which the head meets again */
     float in[FORMAT_MOST_VALUES];
     uint8_t block[512] = {0};
     for (size_t i = 0; i < blocks; i++) {

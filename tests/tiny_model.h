@@ -24,8 +24,9 @@ struct tiny_fault {
     const char *drop;   /* a tensor, or a key, that is not there */
     const char *tensor; /* a tensor of another shape: extents, */
     uint64_t extent[2];
-    const char *nan; /* or with a NaN in its last block */
-    const char *key; /* a key with another value, of uint32 */
+    const char *nan;  /* or with a NaN in its last block */
+    const char *huge; /* or with values near the largest f32 (a vector) */
+    const char *key;  /* a key with another value, of uint32 */
     uint32_t value;
     const char *real; /* a key with another value, of float32 */
     float real_value;
