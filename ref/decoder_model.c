@@ -35,7 +35,7 @@ struct shown { /* a text of the file, for a message */
     char text[128];
 };
 static struct shown show(const void *text, size_t length) {
-    struct shown s;
+    struct shown s = {""};
     printable(s.text, sizeof s.text, text, length);
     return s;
 }
