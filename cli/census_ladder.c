@@ -65,9 +65,10 @@ static bool selects(const char *pattern, const char *kernel) {
 }
 
 /* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024; or 2048,
- * for rows of whole 16 bytes of q6_K. */
+ * for rows of whole 16 bytes of q6_K; or as many tokens as stream-k has in a tile. */
 static bool choose_shape(struct rung *r, struct error *e) {
-    static const int64_t shapes[][2] = {{128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}};
+    static const int64_t shapes[][2] = {
+        {128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}, {64, TABLE_DEPTH}, {40, TABLE_DEPTH}};
     enum { SHAPES = sizeof shapes / sizeof *shapes };
     char *unmet = NULL;
     for (size_t i = 0; i < SHAPES; ++i) {

@@ -6,6 +6,7 @@
 #include "../ref/printable.h"
 #include "command.h"
 #include "inspect_json.h"
+#include "inspect_tokens.h"
 #include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 
 static const char usage[] =
     "usage: warpproof inspect FILE.gguf [--tensors PATTERN] [--keys] [--json]\n"
+    "       warpproof inspect FILE.gguf --tokenize TEXT\n"
     "\n"
     "Prints the header, the metadata and the tensors of a GGUF file (version 2 or 3, little-endian): type, extents\n"
     "(values a row first), bytes, offset in the file and, where the type can be decoded, the least and largest value\n"
@@ -26,6 +28,9 @@ static const char usage[] =
     "  --tensors PATTERN  only tensors whose name matches the shell pattern, e.g. 'blk.0.*'\n"
     "  --keys             every key of the metadata, not only general.*\n"
     "  --json             lines of JSON instead: one a tensor, one for the file, with --keys one a key before them\n"
+    "  --tokenize TEXT    instead of all that, the token ids of TEXT (after the begin-of-sequence token where the "
+    "file\n"
+    "                     wants one) and each token as the file writes it; control tokens in TEXT are text\n"
     "  --help             this text\n"
     "\n"
     "exit: 0 done, 2 wrong usage or a bad file, 3 no tensor matches PATTERN\n";
@@ -280,13 +285,14 @@ static int inspect(const char *path, const char *pattern, bool all_keys, bool js
 }
 
 int inspect_main(int argc, char **argv) {
-    enum { TENSORS = 256, KEYS, JSON }; /* above every character: optopt tells long options from short ones */
+    enum { TENSORS = 256, KEYS, JSON, TOKENIZE }; /* above every character: optopt tells long options from short ones */
     static const struct option options[] = {{"tensors", required_argument, NULL, TENSORS},
                                             {"keys", no_argument, NULL, KEYS},
                                             {"json", no_argument, NULL, JSON},
+                                            {"tokenize", required_argument, NULL, TOKENIZE},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    const char *pattern = NULL;
+    const char *pattern = NULL, *text = NULL;
     bool all_keys = false, json = false;
     opterr = 0; /* our own words below */
     optind = 0; /* start over, whoever used getopt before */
@@ -297,6 +303,8 @@ int inspect_main(int argc, char **argv) {
             all_keys = true;
         else if (c == JSON)
             json = true;
+        else if (c == TOKENIZE)
+            text = optarg;
         else if (c == 'h') {
             fputs(usage, stdout);
             return EXIT_PASSED;
@@ -305,5 +313,9 @@ int inspect_main(int argc, char **argv) {
     }
     if (argc - optind != 1)
         return usage_error("inspect", "expected one FILE.gguf (see warpproof inspect --help)");
+    if (text && (pattern || all_keys || json))
+        return usage_error("inspect", "--tokenize stands alone, without --tensors, --keys and --json");
+    if (text)
+        return inspect_tokens(argv[optind], text);
     return inspect(argv[optind], pattern, all_keys, json);
 }

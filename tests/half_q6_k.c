@@ -32,6 +32,14 @@ Test(half_q6_k, rows_of_whole_16_bytes, .init = make_folder, .fini = remove_fold
     expect_result(run_command("run gpu/kernels/mmq_half_q6_k_double.yaml %s", shape), 0, "4 passed");
 }
 
+/* Scales are copied in pairs of rows. */
+Test(half_q6_k, even_numbers_of_rows, .init = make_folder, .fini = remove_folder) {
+    static const char need[] = "od % 2 == 0", shape[] = "--set nt=3 --set od=3 --set id=256";
+    expect_result(run_command("run gpu/kernels/mmq_half_q6_k_dsc.yaml %s", shape), 2, need);
+    expect_result(run_without("mmq_half_q6_k_dsc", need, shape), 1, "GUARD ");
+    expect_result(run_command("run gpu/kernels/mmq_half_q6_k_exp.yaml %s", shape), 0, "4 passed");
+}
+
 struct counts {
     unsigned long long all, mma, ldmatrix, loads, stores, floats, wavefronts, conflicts;
 };

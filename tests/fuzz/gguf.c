@@ -1,6 +1,7 @@
-/* libFuzzer target: the GGUF reader and the scan of what it accepts, over any bytes. The sanitisers judge; beside them,
- * a file is accepted whole or as cut short, never both ways differently. */
+/* libFuzzer target: the GGUF reader, the scan and the tokenizer of what it accepts, over any bytes. The sanitisers
+ * judge; beside them, a file is accepted whole or as cut short, never both ways differently. */
 #include "../../ref/gguf_scan.h"
+#include "../../ref/tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,27 @@ static void look_at(const struct gguf_file *f) {
     sink = sum; /* so that the reads stay */
 }
 
+/* A text and its way back; and one id beyond the last. */
+static void tokenize(const struct gguf_file *f) {
+    static const char text[] = "  abba [x]\n\n1234's \xc3\xa9\xe2\x96\x81\xf0\x9f\xa6\x84";
+    struct error e = {""};
+    struct tokenizer *t = tokenizer_open(f, &e);
+    uint32_t *ids;
+    size_t count;
+    if (!t && !e.text[0])
+        abort();
+    if (t && tokenizer_encode(t, text, sizeof text, false, &ids, &count, &e)) {
+        char *back = tokenizer_decode(t, ids, count);
+        if (!back)
+            abort();
+        free(back);
+        free(ids);
+        if (tokenizer_decode(t, &(uint32_t){tokenizer_info(t)->size}, 1))
+            abort();
+    }
+    tokenizer_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct error e = {""}, cut_error = {""};
     struct gguf_file *f = gguf_parse("fuzz.gguf", bytes, size, &e);
@@ -31,8 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if ((!f && !e.text[0]) || (!cut && !cut_error.text[0]) || (f && !cut) ||
         (cut && cut->cut && (f || !cut->missing.text[0])) || (cut && !cut->cut && !f))
         abort();
-    if (f)
+    if (f) {
         look_at(f);
+        tokenize(f);
+    }
     if (cut)
         look_at(cut);
     gguf_close(f);

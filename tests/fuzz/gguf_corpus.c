@@ -1,7 +1,8 @@
-/* Writes the seeds of the fuzzer into a folder: the sample file of both versions, cut at places, and the hostile files
- * of the field.  Usage: gguf_corpus FOLDER */
+/* Writes the seeds of the fuzzer into a folder: the sample file of both versions, cut at places, the hostile files of
+ * the field, and a vocabulary of each kind.  Usage: gguf_corpus FOLDER */
 #include "../../ref/checked.h"
 #include "../gguf_sample.h"
+#include "../vocabulary_sample.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,6 +35,13 @@ int main(int argc, char **argv) {
         hostile_gguf[i].make(&b);
         good &= write_seed(argv[1], hostile_gguf[i].id, i, &b, b.n);
         free(b.p);
+    }
+    for (unsigned byte_level = 0; byte_level < 2; byte_level++) {
+        struct vocabulary *v = small_vocabulary(byte_level);
+        struct bytes b = vocabulary_file(v);
+        good &= write_seed(argv[1], "vocabulary", byte_level, &b, b.n);
+        free(b.p);
+        vocabulary_free(v);
     }
     return good ? 0 : 2;
 }

@@ -274,4 +274,35 @@ struct independent_banks {
 /* op: as tables of accesses have it, "ld64", "stmatrix_x4_trans". at: (32) byte offsets, -1: inactive. */
 struct independent_banks independent_banks(const char *op, const int64_t at[32], enum bank_rule broken);
 
+/* ---- tokenizer.c ---- */
+
+enum tokenizer_broken {
+    TOKENIZER_RIGHT,
+    TOKENIZER_RIGHTMOST,     /* of equal merges the rightmost goes first */
+    TOKENIZER_SHORTEST,      /* of user-defined tokens the shortest goes first */
+    TOKENIZER_NO_WHOLE_WORDS /* llama-bpe merges pieces that are tokens */
+};
+struct independent_token {
+    const uint8_t *text;
+    size_t length;
+    int type; /* 1 normal, 4 user-defined, 6 byte; others are no text */
+    float score;
+};
+struct independent_tokenizer {
+    const struct independent_token *token; /* (size) */
+    size_t size, merge_count;
+    bool byte_level, space_prefix;
+    const char *pre;              /* "gpt-2", "qwen2", "llama-bpe", "default" */
+    const char *const *merges;    /* (merge_count) "left right" */
+    char (*class_of)(uint32_t c); /* 'L', 'N', 'Z' (white space), 'P', or another */
+    enum tokenizer_broken broken;
+    uint32_t *order; /* (ordered) made by independent_sort_tokens; the caller frees it */
+    size_t ordered;
+};
+void independent_sort_tokens(struct independent_tokenizer *t);
+/* ids (room for 3 * length + 3) of well-formed UTF-8; returns how many, SIZE_MAX when a character has no token. */
+size_t independent_encode(const struct independent_tokenizer *t, const uint8_t *text, size_t length, uint32_t *ids);
+/* cut[i] (length + 1, false before) = a piece of the pre-tokeniser begins at byte i > 0. */
+void independent_pieces(const struct independent_tokenizer *t, const uint8_t *text, size_t length, bool *cut);
+
 #endif
