@@ -3,6 +3,8 @@
 #include "../gpu/raw.h"
 #include "../ref/checked.h"
 #include "../ref/decoder_product.h"
+#include "../ref/printable.h"
+#include "../ref/tokenizer.h"
 #include "../reports/file.h"
 #include "command.h"
 #include "judging.h"
@@ -12,13 +14,16 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof greedy MODEL.gguf --prompt-ids \"ID ...\" [--arm NAME] [--n N] [--plan FILE]\n"
-    "                        [--ids FILE] [--json FILE] [--plant NAME] [--case-dir FOLDER] [-j N]\n"
+    "usage: warpproof greedy MODEL.gguf (--prompt TEXT | --prompt-ids \"ID ...\") [--arm NAME] [--n N]\n"
+    "                        [--plan FILE] [--ids FILE] [--json FILE] [--plant NAME] [--case-dir FOLDER] [-j N]\n"
     "\n"
     "Decodes greedily, the lowest id on a tie, and prints each id with its margin over the second, in nats. With a\n"
     "kernel arm every matrix product is computed by the reference as well, from the same inputs, and every bit of the\n"
     "result compared; the first difference ends the run and is written as a case that `warpproof gate` runs alone.\n"
     "\n"
+    "  --prompt TEXT      the prompt; the file's own tokenizer makes ids of it, after the begin-of-sequence token "
+    "where\n"
+    "                     the file wants one\n"
     "  --prompt-ids IDS   the prompt's token ids, the begin-of-sequence token too where the model wants one\n"
     "  --arm NAME         what multiplies: reference (default; contracts), machine (the plan's kernels on the PTX\n"
     "                     machine), device (the same on the first GPU here), or truth (float64, nothing quantised)\n"
@@ -44,10 +49,10 @@ enum arm { ARM_REFERENCE, ARM_MACHINE, ARM_DEVICE, ARM_TRUTH };
 static const char *const arm_names[] = {"reference", "machine", "device", "truth", NULL};
 
 enum { MOST_IDS = 1 << 20 };
-enum { PROMPT_IDS = 256, ARM, N, PLAN, IDS, PLANT, CASE_DIR }; /* of getopt_long */
+enum { PROMPT = 256, PROMPT_IDS, ARM, N, PLAN, IDS, PLANT, CASE_DIR }; /* of getopt_long */
 
 struct options {
-    const char *model, *prompt_ids, *plan, *ids, *plant, *case_folder;
+    const char *model, *prompt, *prompt_ids, *plan, *ids, *plant, *case_folder;
     enum arm arm;
     int64_t n; /* 0: not given */
     struct judging judging;
@@ -61,6 +66,7 @@ struct run {
     struct decoder *decoder;
     struct greedy_arm arm;
     struct decoded decoded;
+    struct tokenizer *tokenizer; /* NULL: the file has none that is known */
     uint32_t *forced;
     size_t forced_count;
     float *logits;
@@ -70,7 +76,12 @@ static void run_free(struct run *r) {
     greedy_arm_free(&r->arm);
     decoder_close(r->decoder);
     decoder_model_close(r->model);
+    tokenizer_free(r->tokenizer);
     gguf_close(r->file);
+    for (size_t i = 0; r->decoded.pieces != NULL && i < r->decoded.count; ++i) {
+        free(r->decoded.pieces[i]);
+    }
+    free(r->decoded.pieces);
     free(r->decoded.prompt);
     free(r->decoded.choices);
     free(r->forced);
@@ -126,6 +137,42 @@ static bool read_ids(const char *path, size_t vocabulary, uint32_t **ids, size_t
     return good;
 }
 
+/* The prompt's ids, from a text or from numbers. A text needs the file's tokenizer; without one ids have no texts. */
+static bool take_prompt(struct run *r, const struct options *o, struct error *e) {
+    struct error why;
+    struct decoded *d = &r->decoded;
+    r->tokenizer = tokenizer_open(r->file, &why);
+    if (o->prompt_ids != NULL) {
+        return parse_ids("--prompt-ids", o->prompt_ids, r->model->vocabulary, &d->prompt, &d->prompt_count, e);
+    }
+    if (r->tokenizer == NULL) {
+        return fail(e, "--prompt: %.1500s", why.text);
+    }
+    if (!tokenizer_encode(r->tokenizer, o->prompt, strlen(o->prompt), tokenizer_info(r->tokenizer)->add_bos, &d->prompt,
+                          &d->prompt_count, &why)) {
+        return fail(e, "--prompt: %.1500s", why.text);
+    }
+    if (d->prompt_count == 0 || d->prompt_count > MOST_IDS) {
+        return fail(e, "--prompt: the text is %zu ids, not 1 .. %d", d->prompt_count, MOST_IDS);
+    }
+    return true; /* the model's vocabulary is the tokenizer's: decoder_model_open */
+}
+
+/* The texts of the ids that were chosen. */
+static void name_pieces(struct run *r) {
+    struct decoded *d = &r->decoded;
+    if (r->tokenizer == NULL) {
+        return;
+    }
+    d->pieces = must_calloc(d->count + 1, sizeof *d->pieces);
+    for (size_t i = 0; i < d->count; ++i) {
+        size_t length = 0;
+        const uint8_t *text = tokenizer_text(r->tokenizer, d->choices[i].id, &length);
+        char piece[64] = "";
+        d->pieces[i] = must_strdup(text != NULL ? printable(piece, sizeof piece, text, length) : "");
+    }
+}
+
 static bool take_plant(struct run *r, const struct options *o, struct error *e) {
     if (o->plant == NULL) {
         return true;
@@ -162,9 +209,7 @@ static bool prepare(struct run *r, const struct options *o, struct error *e) {
     }
     r->file = gguf_open(o->model, e);
     r->model = r->file != NULL ? decoder_model_open(r->file, e) : NULL;
-    if (r->model == NULL ||
-        !parse_ids("--prompt-ids", o->prompt_ids, r->model->vocabulary, &r->decoded.prompt, &r->decoded.prompt_count,
-                   e) ||
+    if (r->model == NULL || !take_prompt(r, o, e) ||
         (o->ids != NULL && !read_ids(o->ids, r->model->vocabulary, &r->forced, &r->forced_count, e))) {
         return false;
     }
@@ -260,6 +305,7 @@ static int greedy(struct options *o) {
     }
     if (good) {
         r.decoded.seconds = omp_get_wtime() - start;
+        name_pieces(&r);
         greedy_report(stdout, &r.arm, &r.decoded);
         printf("seconds %.2f on %d thread%s\n", r.decoded.seconds, o->judging.threads,
                plural((size_t)o->judging.threads));
@@ -281,6 +327,8 @@ static int greedy(struct options *o) {
 static int take_option(struct options *o, int argc, char **argv, int c) {
     const char *const given = optarg;
     switch (c) {
+    case PROMPT:
+        return take_once("greedy", "--prompt", &o->prompt);
     case PROMPT_IDS:
         return take_once("greedy", "--prompt-ids", &o->prompt_ids);
     case ARM:
@@ -310,8 +358,8 @@ static int take_option(struct options *o, int argc, char **argv, int c) {
 
 /* What goes with what. */
 static int check_options(struct options *o) {
-    if (o->prompt_ids == NULL) {
-        return usage_error("greedy", "--prompt-ids is missing (see warpproof greedy --help)");
+    if ((o->prompt == NULL) == (o->prompt_ids == NULL)) {
+        return usage_error("greedy", "want either --prompt or --prompt-ids (see warpproof greedy --help)");
     }
     if (o->arm == ARM_TRUTH && o->plan != NULL) {
         return usage_error("greedy", "--plan: --arm truth multiplies by no plan");
@@ -326,7 +374,8 @@ static int check_options(struct options *o) {
 }
 
 int greedy_main(int argc, char **argv) {
-    static const struct option longs[] = {{"prompt-ids", required_argument, NULL, PROMPT_IDS},
+    static const struct option longs[] = {{"prompt", required_argument, NULL, PROMPT},
+                                          {"prompt-ids", required_argument, NULL, PROMPT_IDS},
                                           {"arm", required_argument, NULL, ARM},
                                           {"n", required_argument, NULL, N},
                                           {"plan", required_argument, NULL, PLAN},

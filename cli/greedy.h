@@ -100,7 +100,7 @@ struct decoded {
     struct decoder_choice *choices; /* (count) */
     size_t count;
     const uint32_t *forced; /* (count) what was fed in place of the choices, or NULL */
-    char **pieces;          /* (count) texts of the choices, or NULL */
+    char **pieces;          /* (count) texts of the choices, printable, or NULL */
     size_t agreed;
     double seconds;
 };

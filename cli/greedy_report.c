@@ -39,7 +39,7 @@ static void report_tokens(FILE *out, const struct decoded *d) {
             snprintf(fed, sizeof fed, "%8u%s  ", d->forced[i], d->forced[i] == c->id ? "" : " *");
         }
         if (d->pieces != NULL) {
-            shown(piece, d->pieces[i]);
+            snprintf(piece, sizeof piece, "%s", d->pieces[i]); /* printable already */
         }
         fprintf(out, c->margin < 1e6 ? "%5zu  %8u  %8.3f  %8u  %s%s\n" : "%5zu  %8u  %8.1e  %8u  %s%s\n", i, c->id,
                 c->margin, c->other, fed, piece);

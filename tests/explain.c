@@ -296,7 +296,9 @@ Test(explain, planes_of_binary16) {
                   "  staging    ok     49152 bytes\n");
     /* copies read ahead of their wait are a race: it is said first, and what was read is judged in no stage */
     struct result r = run_command("explain --plant gemm_f16_no_wait f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
-    cr_expect(stage_is(r.text, "staging", "not judged: block (0,0,0) holds stage 0 ") && stage_is(r.text, "rescale", "ok"), "%s", r.text);
+    cr_expect(stage_is(r.text, "staging", "not judged: block (0,0,0) holds stage 0 ") &&
+                  stage_is(r.text, "rescale", "ok"),
+              "%s", r.text);
     expect_result(r, 1, "HAZARD f16/f16/gemm_f16/nt65.od33.id96/coded/s1\n");
     r = run_command("explain --plant gemm_f16_half_the_depth f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
     cr_expect(stage_is(r.text, "staging", "ok"), "%s", r.text);

@@ -188,6 +188,8 @@ Test(greedy, the_real_model_for_two_tokens, .init = make_folder, .fini = remove_
     char *ids = list_of("m.json", "/tokens");
     cr_expect(!strcmp(ids, "506 5279"), "%s", ids); /* llama.cpp's (fixtures/golden), margins 0.70 and 2.06 */
     free(ids);
+    r = run_command("greedy %s --prompt 'The capital of France is' --n 1", model);
+    expect_result(r, 0, "prompt  6 tokens: 2 818 5279 529 7001 563");
     r = run_command("greedy %s --arm machine --prompt-ids '2 818' --n 1 --plant matvec_row_16_bits --case-dir %s/case",
                     model, run_folder);
     cr_expect(strstr(r.text, "row 65536 "), "%s", r.text);
@@ -206,7 +208,9 @@ Test(greedy, bad_options_are_one_line_and_exit_2, .init = make_folder, .fini = r
         const char *arguments, *words;
     } cases[] = {
         {"", "want one model"},
-        {"@/m.gguf", "--prompt-ids is missing"},
+        {"@/m.gguf", "want either --prompt or --prompt-ids"},
+        {"@/m.gguf --prompt a --prompt-ids 1", "want either --prompt or --prompt-ids"},
+        {"@/m.gguf --prompt a", "--prompt: "},
         {"@/m.gguf @/m.gguf --prompt-ids 1", "want one model"},
         {"@/absent.gguf --prompt-ids 1", "absent.gguf"},
         {"@/no.gguf --prompt-ids 1", "no.gguf"},
