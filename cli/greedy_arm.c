@@ -140,7 +140,8 @@ static bool by_kernels(struct greedy_arm *a, const struct plan_choice *c, const 
                                                         .activation = quantised.bytes,
                                                         .nt = p->nt,
                                                         .od = p->od,
-                                                        .id = p->id},
+                                                        .id = p->id,
+                                                        .split = c->product->spec->split},
                                            .want = (const uint8_t *)y,
                                            .bytes = p->nt * p->od * sizeof *y,
                                            .right = want_activation,
@@ -167,8 +168,11 @@ bool greedy_product(void *arm, const struct decoder_product *p, float *y, struct
     omp_set_num_threads(threads_for(a, (double)p->nt * p->od * p->id, 0x1p20));
     size_t bytes = 0;
     void *activation = c.quantise != NULL ? product_quantise(c.quantise->contract, p, &bytes, e) : NULL;
-    bool good = c.quantise == NULL ? product_plain(p, y, e)
-                                   : activation != NULL && product_contract(c.product->contract, p, activation, y, e);
+    bool good = c.quantise == NULL
+                    ? product_plain(p, y, e)
+                    : activation != NULL && product_contract(c.product->contract,
+                                                             c.product->spec != NULL ? &c.product->spec->split : NULL,
+                                                             p, activation, y, e);
     const double seconds = omp_get_wtime() - start;
     omp_set_num_threads(a->threads);
     if (good && a->runner != NULL) {

@@ -2,6 +2,7 @@
 #include "../ref/activation.h"
 #include "../ref/checked.h"
 #include "../ref/format.h"
+#include "../ref/rcp_approx.h"
 #include "bind.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,6 +211,8 @@ static bool row_serves(const struct request *r, struct plan_row *row, bool kerne
     const struct contract *c = row->contract;
     if (c && (size_t)r->values[2].value % c->depth_multiple)
         return refuse_because(r, "contract %s needs a depth that is a multiple of %zu", c->name, c->depth_multiple);
+    if (c && c->rcp_table && !rcp_approx_measured())
+        return refuse_because(r, "the bits of contract %s need the measured reciprocal, which is not there", c->name);
     if (!kernels)
         return true;
     if (!row->spec)

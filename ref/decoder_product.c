@@ -30,14 +30,21 @@ void *product_quantise(const struct contract *quantise, const struct decoder_pro
     return activation;
 }
 
-bool product_contract(const struct contract *c, const struct decoder_product *p, const void *activation, float *y,
-                      struct error *e) {
+bool product_contract(const struct contract *c, const struct split *split, const struct decoder_product *p,
+                      const void *activation, float *y, struct error *e) {
     if (!c->weight || strcmp(c->weight, p->tensor->type_name))
         return fail(e, "contract %s does not multiply %s, the format of tensor %s", c->name, p->tensor->type_name,
                     p->tensor->name);
     if (!depth_fits(c, p, e))
         return false;
-    const struct contract_operands op = operands(p, p->tensor->data, activation);
+    struct contract_operands op = operands(p, p->tensor->data, activation);
+    if (split && split->kind != SPLIT_NONE) {
+        if (!c->splits)
+            return fail(e, "contract %s has no split: its sums go through the whole depth", c->name);
+        if (!split_check(split, p->id, c->depth_multiple, e))
+            return false;
+        op.split = *split;
+    }
     c->evaluate(&op, y);
     return true;
 }

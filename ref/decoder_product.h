@@ -9,10 +9,12 @@
  * (*bytes) bytes, the caller's. NULL, with the reason in e, when the depth does not fit it or memory is short. */
 void *product_quantise(const struct contract *quantise, const struct decoder_product *p, size_t *bytes,
                        struct error *e);
-/* y (nt, od) = the bits of a matrix contract for the tensor's bytes and a quantised activation. Fails when the contract
- * is not of the tensor's format or does not take the depth. */
-bool product_contract(const struct contract *c, const struct decoder_product *p, const void *activation, float *y,
-                      struct error *e);
+/* y (nt, od) = the bits of a matrix contract for the tensor's bytes and a quantised activation. split: where the depth
+ * is cut, NULL: nowhere. Fails when the contract is not of the tensor's format, or does not take the depth or the
+ * split.
+ */
+bool product_contract(const struct contract *c, const struct split *split, const struct decoder_product *p,
+                      const void *activation, float *y, struct error *e);
 
 /* y (nt, od) without a quantised activation, for formats that no contract multiplies:
  *   Order     32 chains l: s_l = fma(w[k], x[k], s_l) over k = l, l + 32 .., from +0; then for mask = 16, 8, 4, 2, 1

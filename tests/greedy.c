@@ -100,6 +100,41 @@ Test(greedy, watches_find_nothing, .init = make_folder, .fini = remove_folder) {
     expect_result(r, 0, "PASS");
 }
 
+/* Another plan: block_q8_1_mmq activations, tiles by the number of tokens, and launches that follow each other. */
+Test(greedy, the_plan_of_llama_cpp, .init = make_folder, .fini = remove_folder) {
+    static const struct {
+        const char *format, *kernel;
+        int tokens;
+    } cases[] = {
+        {"q4_K", "mmq_llama_q4_k_j16", 12}, {"q6_K", "mmq_llama_q6_k_j32", 20}, {"q8_0", "mmq_llama_q8_0_j64", 50}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_model("m.gguf", "qwen2", cases[i].format);
+        struct result r = run_command("greedy %s/m.gguf --plan fixtures/plans/llama.yaml --arm machine --prompt-ids "
+                                      "\"$(seq -s ' ' %d)\" --n 2 -j 1",
+                                      run_folder, cases[i].tokens);
+        cr_expect(strstr(r.text, cases[i].kernel) && strstr(r.text, "PASS"), "%s", r.text);
+        expect_result(r, 0, "arm     machine, plan llama");
+    }
+    static const char plan[] = "plan: stream-k\nquantisers:\n"
+                               "  - {format: q8_1_mmq_ds4, kernel: quantize_q8_1_mmq_ds4}\nproducts:\n"
+                               "  - {format: q4_K, kernel: mmq_llama_q4_k_j8_streamk}\n";
+    put_model("m.gguf", "llama", "q4_K");
+    put_file("plan.yaml", plan, strlen(plan));
+    struct result r = run_command("greedy %s/m.gguf --plan %s/plan.yaml --arm machine --prompt-ids '1 2 3' --n 2 -j 1",
+                                  run_folder, run_folder);
+    expect_result(r, 0, "2 ids, 30 products, all ");
+}
+
+Test(greedy, without_a_gpu_the_device_arm_is_exit_2, .init = make_folder, .fini = remove_folder) {
+    put_model("m.gguf", "llama", "q4_0");
+    char *before = must_format("LD_LIBRARY_PATH='%s' FAKE_CUDA=none", "build/fake_cuda");
+    run_before = before;
+    struct result r = run_command("greedy %s/m.gguf --arm device --prompt-ids 1", run_folder);
+    run_before = "";
+    expect_result(r, 2, "no GPU here: the driver counts none");
+    free(before);
+}
+
 /* ---- planted faults ---- */
 
 Test(greedy, plants_are_named_by_step_layer_and_tensor, .init = make_folder, .fini = remove_folder) {
