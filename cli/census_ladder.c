@@ -149,7 +149,7 @@ static void print_figure(const struct census *c, const char *name, uint64_t fact
 static void print_row(const struct rung *r, const struct census *c) {
     static const char *const counts[] = {"instructions", "mma",        "ldmatrix", "ld.shared",
                                          "st.shared",    "wavefronts", "conflicts"};
-    printf("%-6s %-24s %4lld %8lld", r->spec->rung != NULL ? r->spec->rung : "-", r->spec->kernel,
+    printf("%-6s %-28s %4lld %8lld", r->spec->rung != NULL ? r->spec->rung : "-", r->spec->kernel,
            (long long)r->shape[0].value, (long long)r->shared);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         print_figure(c, counts[i], 1024);
@@ -213,10 +213,10 @@ static int print_published(struct ladder *l, const struct judging *j, struct err
             snprintf(theirs, sizeof theirs, "%.*e", p->digits - 1, p->value);
             const bool equal = strcmp(ours, theirs) == 0;
             if (!head) {
-                printf("\n%-24s %-40s %10s %12s  %s\n", "kernel", "count", "published", "here", "by");
+                printf("\n%-28s %-36s %10s %12s  %s\n", "kernel", "count", "published", "here", "by");
             }
             head = true;
-            printf("%-24s %-40s %10s %12.*g  %s%s%s%s\n", l->rungs[i].spec->kernel, of, p->text,
+            printf("%-28s %-36s %10s %12.*g  %s%s%s%s\n", l->rungs[i].spec->kernel, of, p->text,
                    p->digits > 6 ? p->digits : 6, value, p->by, p->differs != NULL ? "; differs: " : "",
                    p->differs != NULL ? p->differs : "",
                    equal == (p->differs == NULL) ? ""
@@ -247,7 +247,7 @@ int census_ladder(const char *const *patterns, size_t pattern_count, const struc
             wrong = true;
         } else if (good && c.macs > 0) {
             if (!head) {
-                printf("for 1024 multiply-adds, at 128 rows x depth 1024:\n%-6s %-24s %4s %8s %9s %9s %9s %9s %9s %9s "
+                printf("for 1024 multiply-adds, at 128 rows x depth 1024:\n%-6s %-28s %4s %8s %9s %9s %9s %9s %9s %9s "
                        "%9s\n",
                        "rung", "kernel", "nt", "shared B", "instr", "mma", "ldmatrix", "ld.shared", "st.shared",
                        "wavefront", "conflicts");

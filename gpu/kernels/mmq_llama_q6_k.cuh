@@ -1,5 +1,5 @@
 // q6_K x d4 in the tile of mmq_llama_tile.cuh: bytes n - 32. A row's scales: [16] int8 of the sub-blocks of 16 values,
-// f32 d; 28 B unused, of which 12 are zeroed. Two m16n8k16 a chunk, whose integer sums meet in int32 before they are converted.
+// f32 d; 28 B unused, 12 of them zeroed. Two m16n8k16 a chunk; their sums meet in int32 before they are converted.
 #pragma once
 #include "chunk.cuh"
 #include "mmq_llama_tile.cuh"

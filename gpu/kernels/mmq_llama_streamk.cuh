@@ -1,4 +1,4 @@
-// Stream-k over the tiles of mmq_llama_tile.cuh: the blocks of weights of all tiles lie in one row, tile by tile, tokens
+// Stream-k over the tiles of mmq_llama_tile.cuh: all tiles' blocks of weights lie in one row, tile by tile, tokens
 // fastest, and are shared out evenly, so that every thread block (worker) has the same work whatever the number of
 // tiles. A worker's range is cut at the ends of tiles. It stores the result of a tile whose end is in its range; of the
 // tile that goes on after its range it leaves the sums in `parts`, and a second kernel adds them (ref/split.h,

@@ -32,7 +32,7 @@ template <int J> struct Tile {
     static constexpr int xs = ys + (J * Q8_1_MMQ_BYTES + 1023) / 1024 * 1024;
     static constexpr int bytes = xs + ROWS * PITCH;
 };
-static_assert(Tile<8>::bytes == 40992 && Tile<64>::bytes == 48384 && Tile<128>::bytes == 57856, "published arena sizes");
+static_assert(Tile<8>::bytes == 40992 && Tile<64>::bytes == 48384 && Tile<128>::bytes == 57856, "published sizes");
 
 // Element l of an accumulator: row `c_m` of 16, token `c_n` of 8.
 __device__ __forceinline__ int c_m(int lane, int l) { return (lane >> 2) + 8 * (l / 2); }

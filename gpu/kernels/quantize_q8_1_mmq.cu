@@ -1,6 +1,6 @@
-// f32 rows -> q8_1_mmq blocks. A warp makes one block of 128 values, a lane four values of it; the scale of 32 values is
-// that of 8 lanes (d2s6: of 64 values, 16 lanes), joined by butterflies. q comes from the unrounded inverse of the scale,
-// and the sums are those of the values before they are quantised.
+// f32 rows -> q8_1_mmq blocks. A warp makes a block of 128 values, a lane four of them; the scale of 32 values is that
+// of 8 lanes (d2s6: of 64 values, 16 lanes), by butterflies. q comes from the unrounded inverse of the scale; the
+// sums are those of the values before they are quantised.
 //
 // Numeric contracts: ref/q8_1_mmq_<kind>_quantize.c.
 #include "ftz.cuh"

@@ -4,13 +4,7 @@
 #pragma once
 #include "chunk.cuh"
 #include "rescale.cuh"
-
-// d = a * b of half a chunk, in exact integers: a (16, 16) int8 row-major, b (16, 8) int8 column-major.
-__device__ __forceinline__ void mma_m16n8k16_s8(int32_t (&d)[4], uint32_t a0, uint32_t a1, uint32_t b) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, %7};"
-                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-                 : "r"(a0), "r"(a1), "r"(b), "r"(0));
-}
+#include "two_halves.cuh"
 
 // The planes of scales of one stage, at one chunk: byte offsets from there to the same place of the others.
 struct ScalePlanes {
@@ -85,11 +79,6 @@ template <> struct WordFold<HalvesChunk> {
         int32_t first[4], second[4];
         mma_m16n8k16_s8(first, a[0], a[1], b[0]);
         mma_m16n8k16_s8(second, a[2], a[3], b[1]);
-#pragma unroll
-        for (int l = 0; l < 4; ++l) {
-            const float da = t.da[l / 2];
-            sum[l] = __fmaf_rn(__fmul_rn(da, l % 2 ? ds.z : ds.x), __int2float_rn(first[l]), sum[l]);
-            sum[l] = __fmaf_rn(__fmul_rn(da, l % 2 ? ds.w : ds.y), __int2float_rn(second[l]), sum[l]);
-        }
+        fold_two_halves(sum, first, second, t.da, ds);
     }
 };
