@@ -251,12 +251,9 @@ static bool count_variables(struct binder *r, const struct ptx_module *m) {
 /* Only now, when all values are known to be good: gigabytes may be filled here. */
 static bool fill_buffers(const struct binder *r) {
     const struct launch *l = &r->b->launch;
-    for (size_t i = 0; i < l->arg_count; i++) {
-        const struct spec_arg *a = &r->spec->args[i];
-        const int index = l->args[i].buffer;
-        if (index < 0)
-            continue;
-        struct launch_buffer *buffer = &l->buffers[index];
+    for (size_t i = 0; i < l->buffer_count; i++) {
+        const struct spec_arg *a = r->spec->buffers[i];
+        struct launch_buffer *buffer = &l->buffers[i];
         if (r->b->lent && a->kind == ARG_IN && !a->count) {
             buffer->data = !strcmp(a->name, "weight") ? r->operands->weight : r->operands->activation;
             continue;
