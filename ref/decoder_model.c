@@ -403,6 +403,8 @@ static bool all_used(const struct opening *o) {
 
 static bool read_model(struct opening *o) {
     struct decoder_model *m = o->m;
+    if (o->f->cut)
+        return refuse(o, "the file is cut short");
     if (!read_architecture(o) || !refuse_unknown(o) || !read_sizes(o) || !memory_for(o))
         return false;
     const bool gemma = !strcmp(m->architecture, "gemma3");
