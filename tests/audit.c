@@ -124,7 +124,7 @@ static void put_ptx(const char *body) {
 
 Test(audit_command, output_and_exit_codes) {
     expect_result(run_command("audit fixtures/ptx/mmq_wide_ldb.ptx"), 0,
-                  "mmq_wide_ldb_kd8: 1531 instructions\n  nothing leaves bits open\n");
+                  "mmq_wide_ldb_kd8: 1788 instructions\n  nothing leaves bits open\n");
     expect_result(run_command("audit fixtures/ptx/mmq_wide_ldb.ptx --entry mmq_wide_ldb_kd4"), 0, "mmq_wide_ldb_kd4");
     expect_result(run_command("audit fixtures/ptx/mmq_wide_ldb.ptx --entry nosuch"), 3, "no entry nosuch");
     put_ptx("mul.f32 %f1, %f2, %f3;\nadd.f32 %f4, %f1, %f5;\nex2.approx.f32 %f1, %f2;\nret;\n");

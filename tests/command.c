@@ -419,10 +419,6 @@ Test(command, each_plant_is_red_and_named) {
         }
         line += 7 + strspn(line + 7, " ");
         line[strcspn(line, " ")] = 0;
-        if (strncmp(line, "matvec_", 7) == 0 || strncmp(line, "dequantize_", 11) == 0 ||
-            strncmp(line, "gemm_", 5) == 0) {
-            continue; /* kernels of other shapes: `plants` runs these */
-        }
         struct plant plant;
         struct error e;
         cr_assert(plant_load(".", line, &plant, &e), "%s", e.text);
@@ -431,20 +427,25 @@ Test(command, each_plant_is_red_and_named) {
         if (elsewhere) {
             continue;
         }
-        ++tried;
         struct result r = run_command("gate --plant %s nt129.od70.id512", line);
         if (r.code == 3) { /* a quantiser has no rows */
             free(r.text);
             r = run_command("gate --plant %s nt129.id512", line);
         }
+        if (r.code == 3) { /* a kernel of other shapes: `plants` runs it */
+            free(r.text);
+            continue;
+        }
+        ++tried;
+        /* an unwritten cell has no line that stored it, and only a wrong one has two values */
         static const char *const parts[] = {"; named by oracle ", "gpu/kernels/", "want 0x", "got 0x", "token "};
-        const bool stored = strstr(r.text, "\nUNWRITTEN ") == NULL; /* else by no line */
-        for (size_t i = 0; i < (stored ? sizeof parts / sizeof parts[0] : 1); ++i) {
+        const size_t said = strstr(r.text, "\nDIFFERS ") != NULL ? 5 : strstr(r.text, "\nUNWRITTEN ") != NULL ? 1 : 2;
+        for (size_t i = 0; i < said; ++i) {
             cr_expect(strstr(r.text, parts[i]) != NULL, "plant %s: no \"%s\" in:\n%s", line, parts[i], r.text);
         }
-        expect_result(r, 1, "4 failed, 0 skipped");
+        expect_result(r, 1, " failed, 0 skipped"); /* of four classes; a rounding does not show in `exact` */
     }
-    cr_expect(tried >= 3, "%zu plants were tried", tried);
+    cr_expect(tried >= 50, "%zu plants were tried", tried);
     free(list.text);
 }
 

@@ -30,10 +30,11 @@ Test(format, contracts_name_formats_that_exist) {
     for (const struct contract *const *c = contracts; *c; c++, count++) {
         cr_assert(contract_named((*c)->name) == *c, "%s: not found by its name", (*c)->name);
         cr_assert(!(*c)->weight || format_named((*c)->weight), "%s: weight %s", (*c)->name, (*c)->weight);
-        cr_assert(!strcmp((*c)->activation, "f32") || activation_named((*c)->activation), "%s: activation %s",
-                  (*c)->name, (*c)->activation);
-        cr_assert(!strcmp((*c)->result, "f32") || activation_named((*c)->result), "%s: result %s", (*c)->name,
-                  (*c)->result);
+        /* what a dequantiser reads, and the binary16 rows of the control path, are formats of weights */
+        cr_assert(activation_named((*c)->activation) || format_named((*c)->activation), "%s: activation %s", (*c)->name,
+                  (*c)->activation);
+        cr_assert(activation_named((*c)->result) || format_named((*c)->result) || !strcmp((*c)->result, "i8"),
+                  "%s: result %s", (*c)->name, (*c)->result);
     }
     cr_assert(count > 0 && !contract_named("q4_k_pad40") && !activation_named("pad"), "names are exact");
 }

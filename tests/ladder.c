@@ -89,20 +89,20 @@ Test(ladder, the_arena_that_is_too_large_is_refused) {
 /* The launch files' `published`: a tile at depth 3584, of which the projection has 21 x 28 at 2630 tokens. */
 Test(ladder, figures_of_the_campaign, .timeout = 120) {
     static const char *const rows[] = {
-        "mmq_wide_lda_kd8         ld.shared                                   436.7e3       436668  r12",
-        "mmq_wide_lda_kd8         ld.shared + ldmatrix                          0.018    0.0175781  r12",
-        "mmq_wide_ldb_kd8         ld.shared                                      0.36     0.357143  r14 over r12, -64 "
+        "mmq_wide_lda_kd8             ld.shared                               436.7e3       436668  r12",
+        "mmq_wide_lda_kd8             ld.shared + ldmatrix                      0.018    0.0175781  r12",
+        "mmq_wide_ldb_kd8             ld.shared                                  0.36     0.357143  r14 over r12, -64 "
         "%",
-        "mmq_wide_rank1_kd8       ldmatrix.conflicts                         16859136     16859136  r15",
-        "mmq_wide_xor_kd8         ldmatrix.conflicts                                0            0  r22",
-        "mmq_wide_xor_kd8         st.shared                                      5376         2240  r22 for a tile; "
+        "mmq_wide_rank1_kd8           ldmatrix.conflicts                     16859136     16859136  r15",
+        "mmq_wide_xor_kd8             ldmatrix.conflicts                            0            0  r22",
+        "mmq_wide_xor_kd8             st.shared                                  5376         2240  r22 for a tile; "
         "differs: we store 16 bytes a lane",
-        "mmq_wide_xor_kd8         mma                                         1605632      1605632  all rungs",
-        "mmq_half_t               ld.shared.wavefronts                          3.500          3.5  r36"};
+        "mmq_wide_xor_kd8             mma                                     1605632      1605632  all rungs",
+        "mmq_half_t                   ld.shared.wavefronts                      3.500          3.5  r36"};
     struct result r = run_command("census --table mmq_wide mmq_half");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         cr_expect(strstr(r.text, rows[i]) != NULL, "no '%s' in:\n%s", rows[i], r.text);
-    expect_result(r, 0, "r34    mmq_half_t                128    43008");
+    expect_result(r, 0, "r34    mmq_half_t                    128    43008");
 }
 
 /* A figure that is not counted, and one that is in spite of a reason why it should not be. */
