@@ -45,7 +45,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models ptx clean setup-build setup-test
+.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -118,6 +118,9 @@ models: ## fetch the model that real-tensor cases read (241 MiB) into build/mode
 	@ci/setup models
 	@ci/models
 
+tiny-models: $(BUILD)/make-models ## a tiny random model of each architecture in each format, into build/models-tiny
+	@$(BUILD)/make-models $(BUILD)/models-tiny
+
 ptx: ## build fixtures/ptx from gpu/kernels and fixtures/plants; nvcc from PyPI where there is none
 	@ci/setup ptx
 	@ci/ptx $(ARGS)
@@ -176,6 +179,10 @@ $(1)/conformance: $$(call objects,$(1)/obj,$(filter-out cli/%,$(SOURCES)) $(CONF
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
+$(1)/make-models: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) tests/tiny_model.c tests/gguf_sample.c tests/models/main.c)
+	@echo 'link $$@'
+	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
+
 $(1)/bank-patterns: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) $(BANKS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
@@ -204,7 +211,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE) $(BANKS)))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE) $(BANKS) tests/models/main.c))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))

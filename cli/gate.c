@@ -15,12 +15,15 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof gate [PATTERN]... [--all] [--plant NAME] [--runner NAME] [--json FILE] [--stats] [-j N]\n"
+    "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--runner NAME] [--json FILE] "
+    "[--stats]\n"
+    "                      [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (or those of them that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
     "\n"
     "  --all              those of fixtures/cases/all as well: the whole edge lattice of every kernel\n"
+    "  --cases FOLDER     the cases of another folder in place of fixtures/cases\n"
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which "
     "no\n"
     "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
@@ -37,7 +40,8 @@ static const char usage[] =
 struct options {
     struct judging judging;
     const char *plant;
-    bool all; /* the lattice as well */
+    const char *cases; /* folder, NULL: the project's */
+    bool all;          /* the lattice as well */
     const char *const *patterns;
     size_t pattern_count;
 };
@@ -137,7 +141,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     if (g->root == NULL) {
         return false;
     }
-    g->folder = must_format("%s/fixtures/cases", g->root);
+    g->folder = o->cases != NULL ? must_strdup(o->cases) : must_format("%s/fixtures/cases", g->root);
     g->models = must_format("%s/build/models", g->root);
     if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o->plant, &g->plant, e)) ||
         !case_list_load(g->folder, g->root, g->models, o->all, &g->list, e)) {
@@ -179,7 +183,8 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         trial_refuse(&t, &e, out);
     }
     char *again = judging_again(&o->judging, out);
-    out->rerun = must_format("%s gate%s%s%s%s %s", command_again(g->root), again, o->all ? " --all" : "",
+    out->rerun = must_format("%s gate%s%s%s%s%s%s %s", command_again(g->root), again, o->all ? " --all" : "",
+                             o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
                              o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
     free(again);
 }
@@ -325,14 +330,23 @@ static int gate(struct options *o) {
 }
 
 int gate_main(int argc, char **argv) {
-    enum { PLANT = 256, ALL };
-    static const struct option longs[] = {
-        {"plant", required_argument, NULL, PLANT}, {"all", no_argument, NULL, ALL}, JUDGING_LONG_OPTIONS};
+    enum { PLANT = 256, ALL, CASES };
+    static const struct option longs[] = {{"plant", required_argument, NULL, PLANT},
+                                          {"all", no_argument, NULL, ALL},
+                                          {"cases", required_argument, NULL, CASES},
+                                          JUDGING_LONG_OPTIONS};
     struct options o = {.judging = {.threads = omp_get_max_threads()}};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == PLANT) {
             o.plant = optarg;
+            continue;
+        }
+        if (c == CASES) {
+            const int bad = take_once("gate", "--cases", &o.cases);
+            if (bad >= 0) {
+                return bad;
+            }
             continue;
         }
         if (c == ALL) {

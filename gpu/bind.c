@@ -254,6 +254,10 @@ static bool fill_buffers(const struct binder *r) {
     for (size_t i = 0; i < l->buffer_count; i++) {
         const struct spec_arg *a = r->spec->buffers[i];
         struct launch_buffer *buffer = &l->buffers[i];
+        if (r->b->lent && a->kind == ARG_IN && !a->count) {
+            buffer->data = !strcmp(a->name, "weight") ? r->operands->weight : r->operands->activation;
+            continue;
+        }
         buffer->data = room(r, a, buffer->bytes);
         if (!buffer->data || !fill_buffer(r, a, buffer) || !load_expected(r, a, buffer->bytes, &r->b->expected[i]))
             return false;
@@ -370,7 +374,7 @@ void bound_options(struct bound *b, int threads, const struct launch_options *o)
 
 bool bind_launch(const struct spec *spec, const struct ptx_module *module, const struct shape *shape,
                  const struct operands *operands, uint64_t seed, struct bound *b, struct error *e) {
-    *b = (struct bound){.spec = spec, .result = SIZE_MAX};
+    *b = (struct bound){.spec = spec, .result = SIZE_MAX, .lent = operands && operands->lent ? operands : NULL};
     struct binder r = {spec, shape, operands, seed, b, 0, 0, e};
     if (build(&r, module))
         return true;
@@ -418,7 +422,9 @@ bool bound_check(const struct bound *b, struct error *e) {
 
 void bound_free(struct bound *b) {
     for (size_t i = 0; i < b->launch.buffer_count; i++) {
-        free(b->launch.buffers[i].data);
+        uint8_t *data = b->launch.buffers[i].data;
+        if (!b->lent || (data != b->lent->weight && data != b->lent->activation))
+            free(data);
         free(b->launch.buffers[i].written);
         free((void *)b->expected[i]);
     }

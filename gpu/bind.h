@@ -17,9 +17,10 @@ struct bound {
     const struct spec *spec; /* the caller's; names in the launches point into it */
     struct launch launch;    /* buffers in the order of spec->buffers; threads is 0 */
     const uint8_t *
-        *expected;      /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
-    size_t result;      /* buffer with the contract's result, SIZE_MAX without a contract */
-    struct shape shape; /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
+        *expected; /* (launch.buffer_count) right bytes from `expect:` files, of the buffer's size, or NULL */
+    size_t result; /* buffer with the contract's result, SIZE_MAX without a contract */
+    const struct operands *lent; /* whose bytes the IN buffers are that bound_free leaves alone, or NULL */
+    struct shape shape;          /* the shape, and `tiles` = blocks of the grid, for the closed forms of `counts` */
     /* The launches that follow, in order: the buffers are those of `launch`, the array itself. `written` of a buffer is
      * there when something follows; whoever runs them marks in it what each has stored. */
     struct bound_next {
@@ -43,7 +44,8 @@ bool bind_needs(const struct spec *spec, const struct shape *shape, char **unmet
 /* Builds the launch.
  * module    of spec->ptx, the caller's; may be NULL when nothing will run.
  * shape     values for the expressions; a `tiles` of its own wins over the grid's.
- * operands  of the contract, copied into the launch, and of that shape; NULL without a contract.
+ * operands  of the contract, copied into the launch (or, where they are lent, in it; they must outlive it), and of that
+ *           shape; NULL without a contract.
  * seed      with the kernel's and the buffer's name it decides what `fill: random` gives.
  * Every buffer is its own allocation of exactly its size: IN and INOUT filled, OUT and SCRATCH poisoned. Cells are
  * elements, or the largest of 4, 2 and 1 bytes that divides a block of the result's format. Fails on an unmet need,

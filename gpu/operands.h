@@ -11,9 +11,10 @@ struct operands {
     uint8_t *weight;     /* (weight_bytes) exact allocation, NULL for a quantiser */
     uint8_t *activation; /* (activation_bytes) exact allocation */
     size_t weight_bytes, activation_bytes;
-    size_t result_bytes;           /* of the contract's result */
-    struct activation_sums sums;   /* of an activation out of a file */
-    uint8_t *expected;             /* (result_bytes) what a file says the result is, NULL: nothing */
+    size_t result_bytes;         /* of the contract's result */
+    struct activation_sums sums; /* of an activation out of a file */
+    uint8_t *expected;           /* (result_bytes) what a file says the result is, NULL: nothing */
+    bool lent; /* weight and activation are somebody else's: a launch takes these very bytes and does not change them */
     struct contract_operands view; /* the same bytes as the contract takes them */
 };
 

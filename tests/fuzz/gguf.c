@@ -1,5 +1,6 @@
-/* libFuzzer target: the GGUF reader, the scan and the tokenizer of what it accepts, over any bytes. The sanitisers
- * judge; beside them, a file is accepted whole or as cut short, never both ways differently. */
+/* libFuzzer target: the GGUF reader, the scan, the tokenizer and the decoder of what it accepts, over any bytes. The
+ * sanitisers judge; beside them, a file is accepted whole or as cut short, never both ways differently. */
+#include "../../ref/decoder_product.h"
 #include "../../ref/gguf_scan.h"
 #include "../../ref/tokenizer.h"
 #include <stdlib.h>
@@ -46,6 +47,25 @@ static void tokenize(const struct gguf_file *f) {
     tokenizer_free(t);
 }
 
+/* One token through a model. */
+static void decode(const struct gguf_file *f) {
+    struct error e = {""};
+    const struct decoder_arm arm = {.product = product_plain_arm};
+    struct decoder_model *m = decoder_model_open(f, &e);
+    struct decoder *d = m ? decoder_open(m, 1, &e) : NULL;
+    float *logits = m ? calloc(m->vocabulary, sizeof *logits) : NULL;
+    const uint32_t id = 0;
+    struct decoder_choice choice;
+    if (!d && !e.text[0])
+        abort();
+    if (d && logits && decoder_feed(d, &id, 1, &arm, logits, &e) &&
+        decoder_choose(logits, m->vocabulary, &choice, &e) && choice.id >= m->vocabulary)
+        abort();
+    free(logits);
+    decoder_close(d);
+    decoder_model_close(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct error e = {""}, cut_error = {""};
     struct gguf_file *f = gguf_parse("fuzz.gguf", bytes, size, &e);
@@ -56,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (f) {
         look_at(f);
         tokenize(f);
+        decode(f);
     }
     if (cut)
         look_at(cut);
