@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof greedy MODEL.gguf (--prompt TEXT | --prompt-ids \"ID ...\") [--arm NAME] [--n N]\n"
+    "usage: warpproof greedy MODEL.gguf [--prompt TEXT | --prompt-ids \"ID ...\"] [--arm NAME] [--n N]\n"
     "                        [--plan FILE] [--ids FILE] [--json FILE] [--plant NAME] [--case-dir FOLDER] [-j N]\n"
     "\n"
     "Decodes greedily, the lowest id on a tie, and prints each id with its margin over the second, in nats. With a\n"
@@ -23,7 +23,7 @@ static const char usage[] =
     "\n"
     "  --prompt TEXT      the prompt; the file's own tokenizer makes ids of it, after the begin-of-sequence token "
     "where\n"
-    "                     the file wants one\n"
+    "                     the file wants one (default: a sentence of our own)\n"
     "  --prompt-ids IDS   the prompt's token ids, the begin-of-sequence token too where the model wants one\n"
     "  --arm NAME         what multiplies: reference (default; contracts), machine (the plan's kernels on the PTX\n"
     "                     machine), device (the same on the first GPU here), or truth (float64, nothing quantised)\n"
@@ -146,7 +146,7 @@ static bool take_prompt(struct run *r, const struct options *o, struct error *e)
         return parse_ids("--prompt-ids", o->prompt_ids, r->model->vocabulary, &d->prompt, &d->prompt_count, e);
     }
     if (r->tokenizer == NULL) {
-        return fail(e, "--prompt: %.1500s", why.text);
+        return fail(e, "a prompt's text needs a tokenizer, and --prompt-ids none: %.1500s", why.text);
     }
     if (!tokenizer_encode(r->tokenizer, o->prompt, strlen(o->prompt), tokenizer_info(r->tokenizer)->add_bos, &d->prompt,
                           &d->prompt_count, &why)) {
@@ -358,8 +358,11 @@ static int take_option(struct options *o, int argc, char **argv, int c) {
 
 /* What goes with what. */
 static int check_options(struct options *o) {
-    if ((o->prompt == NULL) == (o->prompt_ids == NULL)) {
-        return usage_error("greedy", "want either --prompt or --prompt-ids (see warpproof greedy --help)");
+    if (o->prompt != NULL && o->prompt_ids != NULL) {
+        return usage_error("greedy", "want either --prompt or --prompt-ids, not both");
+    }
+    if (o->prompt_ids == NULL && o->prompt == NULL) {
+        o->prompt = "The capital of France is Paris. The capital of Japan is"; /* long enough for tensor cores */
     }
     if (o->arm == ARM_TRUTH && o->plan != NULL) {
         return usage_error("greedy", "--plan: --arm truth multiplies by no plan");

@@ -243,9 +243,9 @@ Test(greedy, bad_options_are_one_line_and_exit_2, .init = make_folder, .fini = r
         const char *arguments, *words;
     } cases[] = {
         {"", "want one model"},
-        {"@/m.gguf", "want either --prompt or --prompt-ids"},
+        {"@/m.gguf", "a prompt's text needs a tokenizer, and --prompt-ids none: "},
         {"@/m.gguf --prompt a --prompt-ids 1", "want either --prompt or --prompt-ids"},
-        {"@/m.gguf --prompt a", "--prompt: "},
+        {"@/m.gguf --prompt a", "a prompt's text needs a tokenizer"},
         {"@/m.gguf @/m.gguf --prompt-ids 1", "want one model"},
         {"@/absent.gguf --prompt-ids 1", "absent.gguf"},
         {"@/no.gguf --prompt-ids 1", "no.gguf"},
