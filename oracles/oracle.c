@@ -265,5 +265,10 @@ size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell) 
     for (size_t i = 0; i < n; ++i) {
         unwritten += byte_unwritten(e, buffer, cell * n + i);
     }
-    return e->trace->has_coverage || unwritten == n ? unwritten : 0;
+    if (e->trace->has_coverage) {
+        return unwritten;
+    }
+    const uint8_t *want = e->expected[buffer];
+    const bool right = want != NULL && memcmp(want + cell * n, e->launch->buffers[buffer].data + cell * n, n) == 0;
+    return unwritten == n && !right ? n : 0;
 }

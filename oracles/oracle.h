@@ -107,7 +107,7 @@ uint64_t cell_value(const uint8_t *bytes, size_t n);
 char *cell_text(uint64_t v, unsigned bytes, bool is_f32);
 
 /* How many bytes of a cell of an OUT buffer the launch left unwritten; where stores are not counted all of them, when
- * poison fills the cell, or none. */
+ * poison fills the cell, or none; poison that is the right value (quants can be any four bytes) counts as written. */
 size_t evidence_unwritten(const struct evidence *e, size_t buffer, size_t cell);
 
 /* The launch that stored a cell last: e's own, or one before it. False: none did, or nobody counted stores. */

@@ -250,6 +250,13 @@ Test(oracles, coverage_by_poison_where_stores_are_not_counted) {
     memcpy(&got[3], &poison, 4);
     expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102");
     findings_free(&findings);
+    float right = want[3];
+    memcpy(&want[3], &poison, 4); /* the right value is poison by chance: there is nothing to tell */
+    cr_assert(oracle_coverage.judge(&evidence, &findings) == RULING_CLEAN, "the right value was called unwritten");
+    memcpy(&got[4], &poison, 4);
+    expect(&oracle_coverage, VERDICT_UNWRITTEN, "1 of 102");
+    findings_free(&findings);
+    memcpy(&want[3], &right, 4);
 }
 
 Test(oracles, coverage_tells_races_from_benign_double_stores) {
