@@ -106,6 +106,8 @@ static bool read_one(const struct reader *r, const struct yaml_node *map, struct
         !yaml_string(r->doc, by, "published.by", &text, r->e))
         return false;
     p->by = must_strdup(text);
+    if (text[strcspn(text, "\n")] || strlen(text) > 200)
+        return yaml_fail(r->doc, by, 0, r->e, "published.by: want one line of at most 200 bytes");
     if (differs && !yaml_string(r->doc, differs, "published.differs", &text, r->e))
         return false;
     p->differs = differs ? must_strdup(text) : NULL;

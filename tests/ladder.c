@@ -89,16 +89,16 @@ Test(ladder, the_arena_that_is_too_large_is_refused) {
 /* The launch files' `published`: a tile at depth 3584, of which the projection has 21 x 28 at 2630 tokens. */
 Test(ladder, figures_of_the_campaign, .timeout = 120) {
     static const char *const rows[] = {
-        "mmq_wide_lda_kd8             ld.shared                               436.7e3       436668  r12",
-        "mmq_wide_lda_kd8             ld.shared + ldmatrix                      0.018    0.0175781  r12",
-        "mmq_wide_ldb_kd8             ld.shared                                  0.36     0.357143  r14 over r12, -64 "
+        "mmq_wide_lda_kd8             ld.shared x 588 / 33.7825               436.7e3       436668  r12",
+        "mmq_wide_lda_kd8             (ld.shared + ldmatrix) x 32 / macs        0.018    0.0175781  r12",
+        "mmq_wide_ldb_kd8             ld.shared / 7168                           0.36     0.357143  r14 over r12, -64 "
         "%",
-        "mmq_wide_rank1_kd8           ldmatrix.conflicts                     16859136     16859136  r15",
+        "mmq_wide_rank1_kd8           ldmatrix.conflicts x 588               16859136     16859136  r15",
         "mmq_wide_xor_kd8             ldmatrix.conflicts                            0            0  r22",
         "mmq_wide_xor_kd8             st.shared                                  5376         2240  r22 for a tile; "
         "differs: we store 16 bytes a lane",
-        "mmq_wide_xor_kd8             mma                                     1605632      1605632  all rungs",
-        "mmq_half_t                   ld.shared.wavefronts                      3.500          3.5  r36"};
+        "mmq_wide_xor_kd8             mma x 112                               1605632      1605632  all rungs",
+        "mmq_half_t                   ld.shared.wavefronts / mma                3.500          3.5  r36"};
     struct result r = run_command("census --table mmq_wide mmq_half");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         cr_expect(strstr(r.text, rows[i]) != NULL, "no '%s' in:\n%s", rows[i], r.text);
@@ -112,14 +112,16 @@ Test(ladder, a_published_figure_that_differs_is_red, .init = make_folder, .fini 
         int code;
         const char *says;
     } rows[] = {
-        {"{by: x, of: ldmatrix, per: mma, value: 0.5}", 0, "0.5          0.5  x\n"},
+        {"{by: x, of: ldmatrix, per: mma, value: 0.5}", 0,
+         "ldmatrix / mma                              0.5          0.5  x\n"},
         {"{by: x, of: ldmatrix, per: mma, value: 0.50000001}", 1, "0.50000001          0.5  x   DIFFERS\n"},
         {"{by: x, of: ldmatrix, per: mma, value: 0.6}", 1, "0.5  x   DIFFERS\n"},
         {"{by: x, of: ldmatrix, per: mma, value: 0.6, differs: y}", 0, "0.5  x; differs: y\n"},
         {"{by: x, of: ldmatrix, per: mma, value: 0.5, differs: y}", 1, "0.5  x; differs: y   BUT IT IS EQUAL\n"},
         {"{by: x, of: [mma, ldmatrix], shape: {nt: 64, id: 256}, times: 2, value: 1536}", 0, "1536         1536  x\n"},
-        {"{by: x, of: mma, per: stmatrix, value: 1}", 2, "published.per: no stmatrix is executed"},
-        {"{by: x, of: mma, shape: {id: 100}, value: 1}", 2, "multiple of 256, got 100"},
+        {"{by: x, of: mma, per: stmatrix, value: 1}", 2, "published.per: no stmatrix is executed\n"},
+        {"{by: x, of: mma, times: 1e308, value: 1}", 2, "published.times: the product is too large\n"},
+        {"{by: x, of: mma, shape: {id: 100}, value: 1}", 2, "not counted  "},
     };
     char *make =
         must_format("cd %s && mkdir -p gpu/kernels fixtures/golden && ln -s \"$OLDPWD\"/fixtures/ptx fixtures/ "
@@ -140,8 +142,36 @@ Test(ladder, a_published_figure_that_differs_is_red, .init = make_folder, .fini 
     free(before);
 }
 
+/* A kernel that is wrong, and one that no shape of the table serves, do not keep the others from being compared. */
+Test(ladder, a_wrong_kernel_leaves_the_table_whole, .init = make_folder, .fini = remove_folder) {
+    char *make =
+        must_format("d=$PWD; cd %s && mkdir -p gpu/kernels fixtures/golden && ln -s $d/fixtures/ptx fixtures/ && "
+                    "sed 's/^  mma: .*/  mma: 7/' $d/gpu/kernels/mmq_half_raw.yaml > gpu/kernels/a.yaml && "
+                    "sed 's/^needs: .*/needs: [nt == 3]/' $d/gpu/kernels/mmq_half_qmajor.yaml > gpu/kernels/b.yaml && "
+                    "cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels/c.yaml",
+                    run_folder);
+    cr_assert(system(make) == 0, "%s", make);
+    free(make);
+    char *before = must_format("WARPPROOF_ROOT=%s", run_folder);
+    run_before = before;
+    struct result r = run_command("census --table --json %s/o.json", run_folder);
+    static const char *const says[] = {
+        "mmq_half_raw                 is wrong: see below",
+        "mmq_half_qmajor              no shape of the table will do: mmq_half_qmajor needs "
+        "nt == 3",
+        "mma: the launch file's closed form says 7, ", "mmq_half_t                   ldmatrix.wavefronts / mma"};
+    for (size_t i = 0; i < sizeof says / sizeof *says; ++i)
+        cr_expect(strstr(r.text, says[i]) != NULL, "no '%s' in:\n%s", says[i], r.text);
+    expect_result(r, 1, "r34    mmq_half_t ");
+    cr_expect_eq(files_in_folder(), 3, "the counts were not written"); /* gpu, fixtures, o.json */
+    expect_result(run_command("census --table mmq_half_qmajor"), 2, "no shape of the table will do");
+    run_before = "";
+    free(before);
+}
+
 Test(ladder, table_of_nothing) {
-    expect_result(run_command("census --table nosuch"), 3, "no kernel that multiplies matches");
+    expect_result(run_command("census --table nosuch"), 3, "no kernel of gpu/kernels matches 'nosuch'");
+    expect_result(run_command("census --table mmq_half_t nosuch"), 3, "no kernel of gpu/kernels matches 'nosuch'");
     expect_result(run_command("census --table quantize_pad40"), 3, "no kernel that multiplies matches");
     expect_result(run_command("census --table --lines 3"), 2, "do not go with it");
     expect_result(run_command("census --table --set nt=3"), 2, "do not go with it");
