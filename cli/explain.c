@@ -77,7 +77,10 @@ static int report(const struct options *o, const struct spec *spec, const struct
     explain_text(stdout, outcome, x);
     note_launches(spec);
     if (judged == 0 && unordered_load(&outcome->findings) == NULL) {
-        printf("  no stage could be judged: docs/explain.md says what the launch file must tell\n");
+        printf("  no stage could be judged: %s\n", outcome->refused ? "the launch was refused, and nothing was run"
+                                                   : !outcome->complete
+                                                       ? "the launch did not run to its end"
+                                                       : "docs/explain.md says what the launch file must tell");
     }
     if (outcome->findings.count > 0) {
         printf("\nas it runs, with nothing put right:\n");

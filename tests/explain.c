@@ -312,6 +312,16 @@ Test(explain, what_cannot_be_judged_says_why) {
     expect_result(run_command("explain gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64"), 0,
                   "  rescale    ok     60 cells\n  store      ok     60 cells\n");
     expect_result(run_command("explain tests/foreign/spin.yaml"), 2, "a block ran past its budget");
+    expect_result(run_command("explain tests/foreign/spin.yaml"), 2,
+                  "  no stage could be judged: the launch did not run to its end\n");
+    struct result r = run_command("explain gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
+                                  "--data rand --arch sm_121");
+    for (size_t k = 0; k < STAGES; ++k) {
+        cr_expect(stage_is(r.text, stage_names[k], "not judged: the launch was refused, and nothing was run\n"), "%s",
+                  r.text);
+    }
+    cr_expect(!strstr(r.text, "what the launch file must tell"), "%s", r.text);
+    expect_result(r, 1, "  no stage could be judged: the launch was refused, and nothing was run\n");
     expect_result(run_command("explain tests/foreign/unknown.yaml"), 2, "unknown instruction `tex.frobnicate.u32");
     expect_result(run_command("explain tests/foreign/wrong.yaml"), 1, "DIFFERS run/double_i32/s1\n");
 }
