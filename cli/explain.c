@@ -36,8 +36,9 @@ static const char usage[] =
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
-    "exit: 0 every stage that could be judged is right, 1 the kernel is wrong, 2 input or usage error, 3 nothing ran,\n"
-    "or no stage could be judged\n";
+    "exit: 0 every stage that could be judged is right, 1 the kernel is wrong or not as its launch file says, 2 input "
+    "or\n"
+    "usage error, 3 nothing ran, or no stage could be judged\n";
 
 struct options {
     const char *what, *plant;
@@ -67,6 +68,15 @@ static void note_launches(const struct spec *s) {
     }
 }
 
+/* The stages are wrong, and the result is right: nobody knows which of the two reasons it has. */
+static void note_right(const struct outcome *outcome, const struct explanation *x) {
+    if (x->faults.count > 0 && outcome->parity_judged && outcome_verdict(outcome) == VERDICT_PASS) {
+        printf(
+            "\nthe result is right as it runs: the launch file's `planes`, `stages` or `mma` describe another layout, "
+            "or these operands hide the fault\n");
+    }
+}
+
 static int report(const struct options *o, const struct spec *spec, const struct outcome *outcome,
                   const struct explanation *x) {
     struct error e;
@@ -77,8 +87,12 @@ static int report(const struct options *o, const struct spec *spec, const struct
     explain_text(stdout, outcome, x);
     note_launches(spec);
     if (judged == 0 && unordered_load(&outcome->findings) == NULL) {
-        printf("  no stage could be judged: docs/explain.md says what the launch file must tell\n");
+        printf("  no stage could be judged: %s\n", outcome->refused ? "the launch was refused, and nothing was run"
+                                                   : !outcome->complete
+                                                       ? "the launch did not run to its end"
+                                                       : "docs/explain.md says what the launch file must tell");
     }
+    note_right(outcome, x);
     if (outcome->findings.count > 0) {
         printf("\nas it runs, with nothing put right:\n");
         terminal_failure(stdout, outcome, NULL, 0);

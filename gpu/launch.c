@@ -223,6 +223,15 @@ void launch_refused(const struct launch *l, struct trace *t) {
     t->buffer_count = l->buffer_count;
 }
 
+bool trace_refused(const struct trace *t) {
+    for (size_t i = 0; i < t->event_count; ++i) {
+        if (t->events[i].kind == EVENT_LIMIT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool trace_complete(const struct trace *t) {
     for (size_t i = 0; i < t->event_count; ++i)
         switch (t->events[i].kind) {

@@ -255,6 +255,8 @@ void trace_free(struct trace *t);
 /* The launch ran to its end: no trap, failed assertion, bad jump, deadlock, exhausted stack or budget, no fault of a
  * GPU, and it was not refused. */
 bool trace_complete(const struct trace *t);
+/* It asked for more than the architecture has: nothing was run. */
+bool trace_refused(const struct trace *t);
 /* Checks what every runner needs: the entry exists, argument count, sizes and kinds fit its parameters (a
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
  * array of bytes of the same size),

@@ -346,6 +346,9 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
     result_report(s, trace, *result);
     leave_open(s, STAGE_RESCALE);
     leave_open(s, STAGE_STORE);
+    for (int k = 0; trace_refused(trace) && k < STAGES; ++k) {
+        stage_skip(s, (enum stage_kind)k, must_strdup("the launch was refused, and nothing was run"));
+    }
     return true;
 }
 

@@ -15,7 +15,10 @@ struct outcome {
     char *why;    /* of a skip, or NULL */
     struct findings findings;
     enum ruling rulings[ORACLES_MAX];                 /* by index in oracles[]; meaningless when skipped or refused */
+    bool ruled[ORACLES_MAX];                          /* by index in oracles[]: some launch had something for it */
     bool judged;                                      /* the launch ran and the oracles saw it */
+    bool complete;                                    /* all launches ran to their ends */
+    bool refused;                                     /* one asked for more than there is: nothing was run */
     uint32_t unwatched;                               /* enum watch: what the launch was not watched for */
     bool parity_judged;                               /* some output was compared with right bytes */
     char schedules[OUTCOME_SCHEDULES][SCHEDULE_NAME]; /* the orders that were run, the first one counts */

@@ -52,17 +52,30 @@ static struct expected_count *evaluate_counts(const struct spec *s, const struct
     return counts;
 }
 
-/* What one judge made of several launches. */
+/* What one judge made of several launches: clean where it judged each. */
 static enum ruling join(enum ruling a, enum ruling b) {
-    return a == RULING_FOUND || b == RULING_FOUND   ? RULING_FOUND
-           : a == RULING_CLEAN || b == RULING_CLEAN ? RULING_CLEAN
-                                                    : RULING_NOT_JUDGED;
+    return a == RULING_FOUND || b == RULING_FOUND             ? RULING_FOUND
+           : a == RULING_NOT_JUDGED || b == RULING_NOT_JUDGED ? RULING_NOT_JUDGED
+                                                              : RULING_CLEAN;
 }
 
-/* No launch alone did it; a cell's bits are laid to the one that stored them, if one did. */
+/* A launch has nothing for this judge: the result is there after the last one, and counts are given of others. */
+static bool passes_over(const struct oracle *o, const struct evidence *e, const struct spec *s) {
+    return strcmp(o->name, "parity") == 0 || strcmp(o->name, "truth") == 0
+               ? e->follows
+               : strcmp(o->name, "census") == 0 && s->count_count == 0;
+}
+
+/* Of a launch that was refused only that can be judged. */
+static enum ruling rule(const struct oracle *o, const struct evidence *e, struct findings *out) {
+    return trace_refused(e->trace) && strcmp(o->name, "launch") != 0 ? RULING_NOT_JUDGED : o->judge(e, out);
+}
+
+/* No launch alone did it; a cell's bits are laid to the one that stored them, if one did and it is known. */
 static bool of_whole(const struct finding *f) {
-    return f->where.launch == 0 &&
-           (f->verdict == VERDICT_UNWRITTEN || strcmp(f->oracle, "parity") == 0 || strcmp(f->oracle, "truth") == 0);
+    const bool bits = strcmp(f->oracle, "parity") == 0 || strcmp(f->oracle, "truth") == 0 ||
+                      (strcmp(f->oracle, "schedule") == 0 && f->where.buffer != NULL);
+    return f->where.launch == 0 && (f->verdict == VERDICT_UNWRITTEN || bits);
 }
 
 /* Of several launches, findings and notes since then say which one they are of. */
@@ -108,8 +121,11 @@ static bool judge_launch(const struct bound *b, const struct orders *orders, siz
     e->others = others;
     e->other_count = orders_of_launch(orders, number, others);
     for (size_t i = 0; oracles[i] != NULL; ++i) {
-        const enum ruling ruling = oracles[i]->judge(e, &o->findings);
-        o->rulings[i] = o->launches == 0 ? ruling : join(o->rulings[i], ruling);
+        const enum ruling ruling = rule(oracles[i], e, &o->findings);
+        if (!passes_over(oracles[i], e, s)) {
+            o->rulings[i] = o->ruled[i] ? join(o->rulings[i], ruling) : ruling;
+            o->ruled[i] = true;
+        }
         o->parity_judged |= strcmp(oracles[i]->name, "parity") == 0 && ruling != RULING_NOT_JUDGED;
         if (e->other_count > 0 && strcmp(oracles[i]->name, "schedule") == 0 && ruling == RULING_FOUND) {
             strcpy(o->rerun_schedule, "all");
@@ -162,6 +178,8 @@ static bool judge(const struct trial *t, const struct bound *b, const struct seq
         good = judge_launch(b, orders, run->number, &e, o, error);
     }
     o->judged = good;
+    o->complete = sequence_complete(runs);
+    o->refused = trace_refused(sequence_last(runs)->trace);
     free(expected);
     return good;
 }
@@ -242,12 +260,16 @@ static bool run(const struct trial *t, struct bound *b, struct sequence *runs, s
 }
 
 static struct outcome empty(const struct trial *t) {
-    return (struct outcome){
+    struct outcome o = {
         .id = must_strdup(t->id),
         .about = must_strdup(t->spec->kernel),
         .on_gpu = t->runner == &runner_device,
         .unwatched = t->options.unwatched,
     };
+    for (size_t i = 0; i < ORACLES_MAX; ++i) {
+        o.rulings[i] = RULING_NOT_JUDGED;
+    }
+    return o;
 }
 
 void trial_run(const struct trial *t, struct outcome *o) {

@@ -312,6 +312,16 @@ Test(explain, what_cannot_be_judged_says_why) {
     expect_result(run_command("explain gpu/kernels/quantize_pad40.yaml --set nt=3 --set id=64"), 0,
                   "  rescale    ok     60 cells\n  store      ok     60 cells\n");
     expect_result(run_command("explain tests/foreign/spin.yaml"), 2, "a block ran past its budget");
+    expect_result(run_command("explain tests/foreign/spin.yaml"), 2,
+                  "  no stage could be judged: the launch did not run to its end\n");
+    struct result r = run_command("explain gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
+                                  "--data rand --arch sm_121");
+    for (size_t k = 0; k < STAGES; ++k) {
+        cr_expect(stage_is(r.text, stage_names[k], "not judged: the launch was refused, and nothing was run\n"), "%s",
+                  r.text);
+    }
+    cr_expect(!strstr(r.text, "what the launch file must tell"), "%s", r.text);
+    expect_result(r, 1, "  no stage could be judged: the launch was refused, and nothing was run\n");
     expect_result(run_command("explain tests/foreign/unknown.yaml"), 2, "unknown instruction `tex.frobnicate.u32");
     expect_result(run_command("explain tests/foreign/wrong.yaml"), 1, "DIFFERS run/double_i32/s1\n");
 }
@@ -346,6 +356,33 @@ Test(explain, stages_that_never_come, .init = make_folder, .fini = remove_folder
               "exit %d:\n%s", r.code, r.text);
     free(r.text);
     free(command);
+}
+
+/* A row of a plane is said to be 32 bytes, and is 48: the stages differ from the launch file, and the result is right.
+ * So it is where a fault reaches no cell, and not where there is no right result, or it is wrong. */
+Test(explain, stages_that_the_launch_file_has_wrong, .init = make_folder, .fini = remove_folder) {
+    static const char says[] =
+        "\nthe result is right as it runs: the launch file's `planes`, `stages` or `mma` describe "
+        "another layout, or these operands hide the fault\n";
+    char *command = must_format(
+        "sed -e 's/stride: 48/stride: 32/' -e 's/.6144, 48, 1./[4096, 32, 1]/' -e \"s,^source: .*,ptx: $PWD/"
+        "fixtures/ptx/mmq_wide_ldb.ptx,\" gpu/kernels/mmq_wide_ldb_kd8.yaml > %s/in.yaml",
+        run_folder);
+    cr_assert(system(command) == 0);
+    free(command);
+    struct result r = run_command("explain %s/in.yaml --set nt=70 --set od=70 --set id=256", run_folder);
+    cr_expect(stage_is(r.text, "staging", "WRONG ") && stage_is(r.text, "store", "ok "), "%s", r.text);
+    expect_result(r, 1, says);
+    expect_result(run_command("explain --plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt1.od1.id256/rand/s1'"), 1,
+                  says);
+    static const char *const others[] = {"--plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'",
+                                         "'*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'",
+                                         "tests/foreign/tile_wrong.yaml"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        r = run_command("explain %s", others[i]);
+        cr_expect(strstr(r.text, "  staging ") && !strstr(r.text, "the result is right"), "%s:\n%s", others[i], r.text);
+        free(r.text);
+    }
 }
 
 /* ---- the command ---- */

@@ -193,6 +193,44 @@ Test(sequence, what_stops_the_sequence) {
     EXPECT("--arch sm_80", 1, "sm_80 gives a block 166912");
 }
 
+/* Nothing was run: there is nothing to call right. */
+Test(sequence, a_refused_launch_is_judged_by_nothing_else) {
+    static const char *const names[] = {"guard",       "sync",   "uninit",   "hazard", "coverage",
+                                        "approximate", "parity", "schedule", "truth",  "census"};
+    struct result r = run_command("run gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
+                                  "--data rand --arch sm_121 --json %s/a.json; cat %s/a.json",
+                                  run_folder, run_folder);
+    cr_expect(strstr(r.text, "nothing was run") && strstr(r.text, "\"launch\": \"found\"") &&
+                  strstr(r.text, "  also    guard not judged; sync not judged; ") && !strstr(r.text, " ok"),
+              "%s", r.text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        char *says = must_format("\"%s\": \"not judged\"", names[i]);
+        cr_expect(strstr(r.text, says), "no %s:\n%s", says, r.text);
+        free(says);
+    }
+    free(r.text);
+}
+
+/* What one launch leaves open is not right because the others are: y is stored in half, and the second launch dies. */
+Test(sequence, what_one_launch_leaves_open) {
+    static const char form[] = "entry: put\nlaunch: {grid: [1], block: [32]}\nargs:\n"
+                               "  - {out: y, type: i32, count: 64}\n  - {i32: 0}\n  - {i32: 32}\n  - {i32: 0}\n"
+                               "then:\n  - {entry: %s, launch: {grid: [2], block: [32]%s}, args: [{buffer: y}, %s]}\n";
+    static const char *const ends[][3] = {{"stop_at", "", "{i32: 1}"},
+                                          {"put", ", steps: 3", "{i32: 0}, {i32: 64}, {i32: 0}"}};
+    for (int i = 0; i < 2; ++i) {
+        char *text = must_format(form, ends[i][0], ends[i][1], ends[i][2]);
+        put_launch(text);
+        free(text);
+        EXPECT("", 1 + i, "  launch  2 of 2: entry ", "coverage not judged; ", "schedule not judged; ", "guard ok; ",
+               "!coverage ok", "!schedule ok");
+        EXPECT("--json /dev/stdout", 1 + i, "\"coverage\": \"not judged\"", "\"schedule\": \"not judged\"",
+               "\"guard\": \"clean\"");
+    }
+    /* the result is there after the last launch, and the first one leaves parity nothing open */
+    expect_result(run_command("run docs/examples/ksplit.yaml --json /dev/stdout"), 0, "\"parity\": \"clean\"");
+}
+
 /* What a launch needs is looked at before any is run, and named where it stands. */
 Test(sequence, bad_launches_that_follow) {
     static const char form[] = "entry: put\nlaunch: {grid: [1], block: [8]}\nargs:\n"
@@ -244,6 +282,10 @@ Test(sequence, orders_are_those_of_all_launches) {
     EXPECT("", 1, "HAZARD run/steps/s1", "1 of 1 cell of sum depend on the order",
            "  launch  1 of 2: entry take_tickets", "1 of 1 cell of y depend on the order",
            "  launch  2 of 2: entry copy_float", "--schedule all");
+    /* who stored a cell that differs is not known then */
+    EXPECT("--watches none --schedule all", 1, "1 of 1 cell of sum depend on the order",
+           "1 of 1 cell of y depend on the order", "(stores are not watched)", "!  launch  ");
+    EXPECT("--watches none --schedule all --json /dev/stdout", 1, "depend on the order", "!\"where\": {\"launch\"");
     /* sum alone: the tickets are scratch, and their sum is the same */
     text = must_format(form, "i32", "add_tickets", "{buffer: tickets}, {buffer: y}, {i32: 40}");
     put_launch(text);
