@@ -23,7 +23,7 @@ static const char usage[] =
     "\n"
     "  --prompt TEXT      the prompt; the file's own tokenizer makes ids of it, after the begin-of-sequence token "
     "where\n"
-    "                     the file wants one (default: a sentence of our own)\n"
+    "                     the file wants one; control tokens in it are plain text (default: a sentence of our own)\n"
     "  --prompt-ids IDS   the prompt's token ids, the begin-of-sequence token too where the model wants one\n"
     "  --arm NAME         what multiplies: reference (default; contracts), machine (the plan's kernels on the PTX\n"
     "                     machine), device (the same on the first GPU here), or truth (float64, nothing quantised)\n"
@@ -35,9 +35,11 @@ static const char usage[] =
     "  --plant NAME       put a fault between the arms: weight-nibble, weight-scale, stale-activation, or a planted\n"
     "                     kernel (warpproof list plants); when nothing differs, that is an error\n"
     "  --case-dir FOLDER  where the first difference is written (default build/greedy-case)\n"
-    "  --watches LIST     what the machine watches besides the bits: none (default), all, or some of bounds, "
-    "alignment,\n"
-    "                     planes, uninit, hazards, async, sync, stores, separated by commas\n"
+    "  --watches LIST     what the machine watches besides the bits: bounds,alignment (default; stores into inputs "
+    "are\n"
+    "                     among bounds), none, all, or some of bounds, alignment, planes, uninit, hazards, async, "
+    "sync,\n"
+    "                     stores, separated by commas\n"
     "  --arch NAME        the architecture whose limits and tensor cores count (default sm_90)\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
@@ -146,7 +148,7 @@ static bool take_prompt(struct run *r, const struct options *o, struct error *e)
         return parse_ids("--prompt-ids", o->prompt_ids, r->model->vocabulary, &d->prompt, &d->prompt_count, e);
     }
     if (r->tokenizer == NULL) {
-        return fail(e, "a prompt's text needs a tokenizer, and --prompt-ids none: %.1500s", why.text);
+        return fail(e, "the text of a prompt needs the file's tokenizer; give --prompt-ids: %.1500s", why.text);
     }
     if (!tokenizer_encode(r->tokenizer, o->prompt, strlen(o->prompt), tokenizer_info(r->tokenizer)->add_bos, &d->prompt,
                           &d->prompt_count, &why)) {
@@ -189,8 +191,12 @@ static bool take_plant(struct run *r, const struct options *o, struct error *e) 
     if (!plant_load(r->root, o->plant, &r->arm.kernel_plant, e)) {
         return false;
     }
-    return r->arm.kernel_plant.group == PLANT_KERNEL ||
-           fail(e, "plant %s is a small kernel of its own, and none of a plan", o->plant);
+    if (r->arm.kernel_plant.group != PLANT_KERNEL) {
+        return fail(e, "plant %s is a small kernel of its own, and none of a plan", o->plant);
+    }
+    return greedy_uses(&r->arm, r->decoded.prompt_count, r->arm.kernel_plant.kernel) ||
+           fail(e, "plant %s stands in for kernel %s, which plan %s uses for no product of this run", o->plant,
+                r->arm.kernel_plant.kernel, r->arm.plan->name);
 }
 
 static void show_progress(const struct greedy_arm *a, const struct decoder_product *p) {
@@ -282,10 +288,13 @@ static int conclude(const struct run *r, const struct options *o) {
                r->decoded.count, (unsigned long long)a->products, (unsigned long long)a->bits);
         if (a->options.unwatched != 0 && a->runner == &runner_machine) {
             printf("note    the machine watched %s: --watches all\n",
-                   a->options.unwatched == WATCH_ALL ? "nothing but the bits" : "in part");
+                   a->options.unwatched == WATCH_ALL ? "nothing but the bits" : "bits, and not all else");
         }
     }
     printf("%d passed, %d failed, 0 skipped\n", !wrong, wrong);
+    if (wrong && greedy_verdict(&a->difference) == VERDICT_INPUT) {
+        return EXIT_INPUT; /* past its budget of instructions, say: nothing is proved wrong */
+    }
     return wrong ? EXIT_KERNEL_WRONG : EXIT_PASSED;
 }
 
@@ -371,7 +380,9 @@ static int check_options(struct options *o) {
         return usage_error("greedy", "%s goes with --arm machine", o->judging.watches != NULL ? "--watches" : "--arch");
     }
     o->judging.runner = o->arm == ARM_DEVICE ? &runner_device : NULL;
-    o->judging.launch.unwatched = o->judging.watches != NULL ? o->judging.launch.unwatched : WATCH_ALL;
+    if (o->judging.watches == NULL) { /* cheap, and what a stray store does to a later call no bit of this one shows */
+        o->judging.launch.unwatched = WATCH_ALL & ~(uint32_t)(WATCH_BOUNDS | WATCH_ALIGNMENT);
+    }
     o->case_folder = o->case_folder != NULL ? o->case_folder : "build/greedy-case";
     return judging_check("greedy", &o->judging);
 }

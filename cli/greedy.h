@@ -77,6 +77,10 @@ struct greedy_arm {
 bool greedy_product(void *arm, const struct decoder_product *p, float *y, struct error *e);
 /* Every product of the model can be served, by the plan and, with a runner, by its kernels. nt: of the prompt. */
 bool greedy_check(struct greedy_arm *a, size_t nt, struct error *e);
+/* A kernel of that name serves some product, or quantises for it. After greedy_check. */
+bool greedy_uses(struct greedy_arm *a, size_t nt, const char *kernel);
+/* DIFFERS; or, where a launch did not end or a watch found a fault, what the case alone, all watched, is. */
+enum verdict greedy_verdict(const struct difference *d);
 /* The program of a row's kernel: the planted one in its place. NULL when that cannot be read. */
 const struct ptx_module *greedy_module(struct greedy_arm *a, const struct plan_row *row, struct error *e);
 void greedy_arm_free(struct greedy_arm *a);

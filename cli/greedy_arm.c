@@ -194,7 +194,12 @@ bool greedy_product(void *arm, const struct decoder_product *p, float *y, struct
 
 /* ---- the whole ---- */
 
-bool greedy_check(struct greedy_arm *a, size_t nt, struct error *e) {
+static bool row_runs(const struct plan_row *row, const char *kernel) {
+    return kernel != NULL && row != NULL && row->spec != NULL && strcmp(row->spec->kernel, kernel) == 0;
+}
+
+/* Every product is served; *used: one of them by that kernel. */
+static bool serve_all(struct greedy_arm *a, size_t nt, const char *kernel, bool *used, struct error *e) {
     const size_t counts[] = {nt, 1};
     struct plan_choice c;
     for (size_t n = 0; n < 2; ++n) {
@@ -203,10 +208,31 @@ bool greedy_check(struct greedy_arm *a, size_t nt, struct error *e) {
                 if (!plan_serve(a->plan, a->model->layer[i].weight[w].tensor, counts[n], a->runner != NULL, &c, e)) {
                     return false;
                 }
+                *used |= row_runs(c.product, kernel) || row_runs(c.quantise, kernel);
             }
         }
     }
-    return plan_serve(a->plan, a->model->head.tensor, 1, a->runner != NULL, &c, e);
+    if (!plan_serve(a->plan, a->model->head.tensor, 1, a->runner != NULL, &c, e)) {
+        return false;
+    }
+    *used |= row_runs(c.product, kernel) || row_runs(c.quantise, kernel);
+    return true;
+}
+
+bool greedy_check(struct greedy_arm *a, size_t nt, struct error *e) {
+    bool used = false;
+    return serve_all(a, nt, NULL, &used, e);
+}
+
+bool greedy_uses(struct greedy_arm *a, size_t nt, const char *kernel) {
+    struct error e;
+    bool used = false;
+    return serve_all(a, nt, kernel, &used, &e) && used;
+}
+
+enum verdict greedy_verdict(const struct difference *d) {
+    const enum verdict alone = d->outcome.id != NULL ? outcome_verdict(&d->outcome) : VERDICT_PASS;
+    return d->faulty && alone != VERDICT_PASS ? alone : VERDICT_DIFFERS;
 }
 
 void greedy_arm_free(struct greedy_arm *a) {

@@ -1,4 +1,5 @@
 /* What `warpproof greedy` prints, and its JSON. */
+#include "../gpu/bind.h"
 #include "../ref/checked.h"
 #include "../ref/half.h"
 #include "../ref/printable.h"
@@ -70,9 +71,12 @@ static void report_difference(FILE *out, const struct greedy_arm *a) {
     if (f->layer != SIZE_MAX) {
         snprintf(layer, sizeof layer, "layer %zu", f->layer);
     }
-    fprintf(out, "\nDIFFERS step %zu, %s, tensor %s, kernel %s, nt = %zu%s\n", f->step, layer, shown(name, f->tensor),
-            f->kernel, f->nt, f->quantiser ? ": the quantised activation" : "");
-    if (f->wrong > 0 && f->quantiser) {
+    fprintf(out, "\n%s step %zu, %s, tensor %s, kernel %s, nt = %zu%s\n", verdict_name(greedy_verdict(f)), f->step,
+            layer, shown(name, f->tensor), f->kernel, f->nt, f->quantiser ? ": the quantised activation" : "");
+    if (f->wrong > 0 && f->got == BIND_POISON) {
+        fprintf(out, "  first   token %zu (position %zu), %s %zu   want 0x%08x   never written\n", f->token,
+                f->position, f->quantiser ? "word of its blocks" : "row", f->row, f->want);
+    } else if (f->wrong > 0 && f->quantiser) {
         fprintf(out, "  first   token %zu (position %zu), word %zu of its blocks   want 0x%08x   got 0x%08x\n",
                 f->token, f->position, f->row, f->want, f->got);
     } else if (f->wrong > 0) {
@@ -97,7 +101,8 @@ static void report_difference(FILE *out, const struct greedy_arm *a) {
         terminal_failures(out, &f->outcome, 1, 1, 0);
     }
     if (f->rerun != NULL) {
-        fprintf(out, "  case    %s\n  rerun   %s\n", f->folder, f->rerun);
+        fprintf(out, "  case    %s\n  rerun   %s%s\n", f->folder, f->rerun,
+                right ? "   (which passes: the operands are as the kernel got them)" : "");
     } else if (f->unwritten != NULL) {
         fprintf(out, "  case    not written: %s\n", f->unwritten);
     }
@@ -161,12 +166,18 @@ static struct fy_node *json_difference(struct fy_document *doc, const struct dif
     json_add_string(doc, map, "tensor", f->tensor);
     json_add_string(doc, map, "kernel", f->kernel);
     json_add_string(doc, map, "of", f->quantiser ? "activation" : "product");
-    json_add(doc, map, "token", json_number(doc, "%zu", f->token));
-    json_add(doc, map, "position", json_number(doc, "%zu", f->position));
-    json_add(doc, map, "row", json_number(doc, "%zu", f->row));
-    json_add(doc, map, "want", fy_node_buildf(doc, "\"0x%08x\"", f->want));
-    json_add(doc, map, "got", fy_node_buildf(doc, "\"0x%08x\"", f->got));
+    json_add_string(doc, map, "verdict", verdict_name(greedy_verdict(f)));
     json_add(doc, map, "wrong", json_number(doc, "%zu", f->wrong));
+    if (f->wrong > 0) { /* else a watch found a fault, and no cell is wrong */
+        json_add(doc, map, "token", json_number(doc, "%zu", f->token));
+        json_add(doc, map, "position", json_number(doc, "%zu", f->position));
+        json_add(doc, map, "row", json_number(doc, "%zu", f->row));
+        json_add(doc, map, "want", fy_node_buildf(doc, "\"0x%08x\"", f->want));
+        json_add(doc, map, "got", fy_node_buildf(doc, "\"0x%08x\"", f->got));
+    }
+    if (f->outcome.findings.count > 0) {
+        json_add_string(doc, map, "finding", f->outcome.findings.items[0].summary);
+    }
     json_add_string(doc, map, "operand", f->operands);
     json_add_string(doc, map, "case", f->folder);
     json_add_string(doc, map, "rerun", f->rerun);
@@ -181,6 +192,10 @@ static struct fy_node *json_run(struct fy_document *doc, const struct greedy_arm
         fy_node_sequence_append(margins, json_number(doc, "%.6g", d->choices[i].margin));
     }
     json_add_string(doc, root, "model", d->model);
+    if (a->runner != NULL) {
+        json_add_string(doc, root, "verdict",
+                        a->difference.present ? verdict_name(greedy_verdict(&a->difference)) : "PASS");
+    }
     json_add_string(doc, root, "architecture", a->model->architecture);
     json_add_string(doc, root, "arm", d->arm);
     json_add_string(doc, root, "plan", a->plan != NULL ? a->plan->name : NULL);

@@ -114,12 +114,16 @@ static bool refuse_unknown(const struct opening *o) {
     static const char *const absent[] = {
         "attn_logit_softcapping", "final_logit_softcapping", "attention.scale",          "logit_scale",
         "attention.causal",       "attention.clamp_kqv",     "attention.max_alibi_bias", "residual_scale",
-        "embedding_scale",        "rope.dimension_sections"};
+        "embedding_scale",        "rope.dimension_sections", "use_parallel_residual",    "tensor_data_layout"};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
         char key[KEY_NAME];
         if (key_of(o, absent[i], key))
             return refuse(o, "key %s is not supported", key);
     }
+    char window[KEY_NAME];
+    if (!key_is(gguf_entry_named(o->f, "general.architecture"), "gemma3") &&
+        key_of(o, "attention.sliding_window", window))
+        return refuse(o, "key %s is supported of gemma3 only", window);
     return true;
 }
 

@@ -177,12 +177,26 @@ Test(greedy, a_planted_kernel_is_named_and_its_case_is_red_alone, .init = make_f
     cr_expect(strstr(r.text, "these operands once more, all watched") &&
                   strstr(r.text, "--plant matvec_q5_0_high_word"),
               "%s", r.text);
-    expect_result(r, 1, "DIFFERS step 0, the head, tensor output.weight, kernel matvec_q5_0, nt = 1");
+    expect_result(r, 1, "GUARD step 0, the head, tensor output.weight, kernel matvec_q5_0, nt = 1");
     r = run_command("gate --cases %s/case --plant matvec_q5_0_high_word", run_folder);
     expect_result(r, 1, "named by oracle guard (GUARD) in 1");
     r = run_command("gate --cases %s/case", run_folder);
     expect_result(r, 0, "1 passed");
-    /* a plant that nothing shows proves nothing */
+    /* a fault that a watch finds has no cell, and says which verdict it is */
+    r = run_command("greedy %s/m.gguf --arm machine --prompt-ids '%s' --n 1 -j 1 --plant matvec_q5_0_high_word "
+                    "--case-dir %s/case --json %s/m.json --watches none",
+                    run_folder, prompt, run_folder, run_folder);
+    expect_result(r, 1, "DIFFERS step 0, the head, ");
+    r = run_command("greedy %s/m.gguf --arm machine --prompt-ids '%s' --n 1 -j 1 --plant matvec_q5_0_high_word "
+                    "--case-dir %s/case --json /dev/stdout",
+                    run_folder, prompt, run_folder);
+    expect_result(r, 1, "\"verdict\": \"GUARD\"");
+    /* a plant of a kernel that the plan does not use is refused at once, one that nothing shows proves nothing */
+    r = run_command("greedy %s/m.gguf --arm machine --prompt-ids '%s' --n 1 -j 1 --plant matvec_row_16_bits",
+                    run_folder, prompt);
+    expect_result(r, 2,
+                  "plant matvec_row_16_bits stands in for kernel matvec_q8_0, which plan default uses for no product");
+    put_model("m.gguf", "qwen2", "q8_0");
     r = run_command("greedy %s/m.gguf --arm machine --prompt-ids '%s' --n 1 -j 1 --plant matvec_row_16_bits",
                     run_folder, prompt);
     expect_result(r, 2, "plant matvec_row_16_bits: nothing differs, so the plant proves nothing");
@@ -243,13 +257,13 @@ Test(greedy, bad_options_are_one_line_and_exit_2, .init = make_folder, .fini = r
         const char *arguments, *words;
     } cases[] = {
         {"", "want one model"},
-        {"@/m.gguf", "a prompt's text needs a tokenizer, and --prompt-ids none: "},
+        {"@/m.gguf", "the text of a prompt needs the file's tokenizer; give --prompt-ids: "},
         {"@/m.gguf --prompt a --prompt-ids 1", "want either --prompt or --prompt-ids"},
-        {"@/m.gguf --prompt a", "a prompt's text needs a tokenizer"},
+        {"@/m.gguf --prompt a", "the text of a prompt needs the file's tokenizer"},
         {"@/m.gguf @/m.gguf --prompt-ids 1", "want one model"},
         {"@/absent.gguf --prompt-ids 1", "absent.gguf"},
         {"@/no.gguf --prompt-ids 1", "no.gguf"},
-        {"@/m.gguf --prompt-ids ''", "--prompt-ids: want"},
+        {"@/m.gguf --prompt-ids ''", "--prompt-ids is empty"},
         {"@/m.gguf --prompt-ids ' '", "--prompt-ids: there is no token id"},
         {"@/m.gguf --prompt-ids '1 288'", "'288' is no token id; the vocabulary has 0 .. 287"},
         {"@/m.gguf --prompt-ids '-1'", "'-1' is no token id"},

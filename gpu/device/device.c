@@ -59,7 +59,7 @@ static bool open_device(const struct driver *d, struct error *e) {
     if (!driver_check(d, d->init(0), e, "no GPU can be used: cuInit"))
         return false;
     if (d->device_count(&count) != CU_SUCCESS || count < 1)
-        return fail(e, "no GPU here: the driver counts none; --runner machine needs none");
+        return fail(e, "no GPU here: the driver counts none; the PTX machine needs none");
     if (!driver_check(d, d->device_get(&gpu.device, 0), e, "cuDeviceGet") ||
         !driver_check(d, d->device_name(gpu.identity.name, sizeof gpu.identity.name, gpu.device), e,
                       "cuDeviceGetName") ||

@@ -48,7 +48,7 @@ static void open_driver(void) {
     };
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        fail(&why, "no NVIDIA driver here: libcuda.so.1 cannot be opened; --runner machine needs none");
+        fail(&why, "no NVIDIA driver here: libcuda.so.1 cannot be opened; the PTX machine needs none");
         return;
     }
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; ++i)
