@@ -55,7 +55,7 @@ int take_once(const char *command, const char *option, const char **value) {
         return usage_error(command, "%s is given twice", option);
     }
     *value = optarg;
-    return optarg[0] != 0 ? -1 : usage_error(command, "%s is empty", option);
+    return optarg[0] != 0 ? -1 : usage_error(command, "%s: want the name of a file", option);
 }
 
 static void on_bus_error(int number) {

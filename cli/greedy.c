@@ -335,6 +335,12 @@ static int greedy(struct options *o) {
 
 static int take_option(struct options *o, int argc, char **argv, int c) {
     const char *const given = optarg;
+    if ((c == PROMPT || c == PROMPT_IDS || c == PLANT) && given[0] == 0) {
+        return usage_error("greedy", "%s is empty",
+                           c == PROMPT       ? "--prompt"
+                           : c == PROMPT_IDS ? "--prompt-ids"
+                                             : "--plant");
+    }
     switch (c) {
     case PROMPT:
         return take_once("greedy", "--prompt", &o->prompt);
