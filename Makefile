@@ -9,6 +9,8 @@ BENCH := $(sort $(wildcard tests/bench/*.c))
 WITNESS_MMA := $(wildcard tests/witness_mma/*.c) tests/mma_tiles.c
 BANKS := $(sort $(wildcard tests/banks/*.c))
 CONFORMANCE := $(sort $(wildcard tests/conformance/*.c tests/independent/*.c))
+# Makes tiny models; part of the tests as well, and needs nothing that only they do.
+TINY_MODELS := tests/tiny_model.c tests/gguf_sample.c tests/models/main.c
 WITNESS := $(sort $(wildcard tests/witness/*.c tests/independent/*.c ref/*.c))
 
 # Planted faults of ref/: fixtures/plants/CHECK/NAME.patch changes one file. CHECK/NAME=FILE of each.
@@ -64,8 +66,9 @@ help: ## this list
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
 
-gate: build ## run every case on the PTX machine and judge it; real tensors too, when the model can be had
+gate: build $(BUILD)/make-models ## run the quick cases on the PTX machine and judge them; real tensors too, when the model can be had
 	@ci/setup models && ci/models || echo 'The model is absent: real tensors are not tested, generated cases only.'
+	@[ -n "$(ARGS)" ] || { $(BUILD)/make-models $(BUILD)/models-tiny >/dev/null && ci/greedy-tiny $(BUILD); }
 	@$(BUILD)/warpproof gate $(ARGS)
 
 gate-all: build ## the same over the whole edge lattice, each case in three orders of warps, lanes, copies and blocks
@@ -179,7 +182,7 @@ $(1)/conformance: $$(call objects,$(1)/obj,$(filter-out cli/%,$(SOURCES)) $(CONF
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/make-models: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) tests/tiny_model.c tests/gguf_sample.c tests/models/main.c)
+$(1)/make-models: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) $(TINY_MODELS))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
@@ -197,7 +200,7 @@ $(1)/witness-mma: $$(call objects,$(1)/obj,$(filter ref/% gpu/%,$(SOURCES)) $(WI
 
 $(foreach plant,$(REF_PLANTS),$(call planted_rules,$(1),$(2),$(4),$(firstword $(subst =, ,$(plant))),$(lastword $(subst =, ,$(plant)))))
 
-$$(call objects,$(1)/obj,$(TESTS)): | setup-test
+$$(call objects,$(1)/obj,$(filter-out $(TINY_MODELS),$(TESTS))): | setup-test
 
 $(1)/obj/%.o: %.c Makefile | setup-build
 	@mkdir -p $$(@D)
@@ -211,7 +214,7 @@ $(1)/obj/%.isa.$(isa).o: %.isa.c Makefile | setup-build
 	@$(CC) $(CFLAGS) $(4) $(2) -DISA=$(isa) $(ISA_FLAGS_$(isa)) -MMD -MP -c -o $$@ $$<
 )
 
--include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE) $(BANKS) tests/models/main.c))
+-include $$(patsubst %.o,%.d,$$(call objects,$(1)/obj,$(SOURCES) $(TESTS) $(BENCH) $(WITNESS) $(WITNESS_MMA) $(CONFORMANCE) $(BANKS) $(TINY_MODELS)))
 endef
 $(eval $(call rules,$(BUILD),,$(OPTIMISE),$(OPTIMISE_HOT)))
 $(eval $(call rules,$(BUILD)/asan,$(SANITISE),-O1,-O1))
