@@ -60,8 +60,9 @@ Test(command_plants, every_small_fault_is_named, .timeout = 300) {
 }
 
 Test(command_plants, kernels_with_a_fault_are_named, .timeout = 300) {
-    expect_result(run_command("plants --only kernel %s", command_stride() > 1 ? "'w*'" : ""), 0,
-                  "ok   warp_offset_dropped");
+    if (command_stride() == 1) {
+        expect_result(run_command("plants --only kernel"), 0, "ok   warp_offset_dropped");
+    }
     expect_result(run_command("plants 'warp_*'"), 0, "1 passed, 0 failed, 0 skipped");
 }
 

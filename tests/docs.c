@@ -11,6 +11,7 @@
 #include "../gpu/machine/isa.h"
 #include "../gpu/spec.h"
 #include "../ref/checked.h"
+#include "command_run.h"
 #include "machine_run.h"
 #include <dirent.h>
 #include <sys/mman.h>
@@ -121,6 +122,10 @@ static void check_commands(struct check *c, size_t line, const char *text, const
         const char *said = text;
         for (; text < end && strncmp(text, "$ ", 2); ++line)
             text += strcspn(text, "\n") + 1;
+        if (command_stride() > 1 && strstr(command, "census --table")) { /* minutes there, and tests/ladder.c has one */
+            free(command);
+            continue;
+        }
         char *expected = must_format("%.*s", (int)(text - said), said), *real = output_of(command + 2);
         compare(c, at, command + 2, expected, real);
         ++c->commands;

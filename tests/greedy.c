@@ -231,14 +231,16 @@ Test(greedy, the_real_model_for_two_tokens, .init = make_folder, .fini = remove_
     static const char model[] = "build/models/gemma-3-270m-q4_k_m.gguf";
     if (access(model, R_OK) != 0)
         cr_skip_test("the model is not in build/models: `make models` brings it");
-    struct result r = run_command(
-        "greedy %s --arm machine --prompt-ids '2 818 5279 529 7001 563' --n 2 --json %s/m.json", model, run_folder);
+    struct result r = run_command("greedy %s --prompt 'The capital of France is' --n 1", model);
+    expect_result(r, 0, "prompt  6 tokens: 2 818 5279 529 7001 563");
+    if (command_stride() > 1)
+        return; /* minutes there, and the tiny models take the same way */
+    r = run_command("greedy %s --arm machine --prompt-ids '2 818 5279 529 7001 563' --n 2 --json %s/m.json", model,
+                    run_folder);
     expect_result(r, 0, "2 ids, 254 products, all ");
     char *ids = list_of("m.json", "/tokens");
     cr_expect(!strcmp(ids, "506 5279"), "%s", ids); /* llama.cpp's (fixtures/golden), margins 0.70 and 2.06 */
     free(ids);
-    r = run_command("greedy %s --prompt 'The capital of France is' --n 1", model);
-    expect_result(r, 0, "prompt  6 tokens: 2 818 5279 529 7001 563");
     r = run_command("greedy %s --arm machine --prompt-ids '2 818' --n 1 --plant matvec_row_16_bits --case-dir %s/case",
                     model, run_folder);
     cr_expect(strstr(r.text, "row 65536 "), "%s", r.text);

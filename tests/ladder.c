@@ -87,7 +87,7 @@ Test(ladder, the_arena_that_is_too_large_is_refused) {
 }
 
 /* The launch files' `published`: a tile at depth 3584, of which the projection has 21 x 28 at 2630 tokens. */
-Test(ladder, figures_of_the_campaign, .timeout = 120) {
+Test(ladder, figures_of_the_campaign, .timeout = 600) {
     static const char *const rows[] = {
         "mmq_wide_lda_kd8             ld.shared x 588 / 33.7825               436.7e3       436668  r12",
         "mmq_wide_lda_kd8             (ld.shared + ldmatrix) x 32 / macs        0.018    0.0175781  r12",
@@ -99,8 +99,10 @@ Test(ladder, figures_of_the_campaign, .timeout = 120) {
         "differs: we store 16 bytes a lane",
         "mmq_wide_xor_kd8             mma x 112                               1605632      1605632  all rungs",
         "mmq_half_t                   ld.shared.wavefronts / mma                3.500          3.5  r36"};
-    struct result r = run_command("census --table mmq_wide mmq_half");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+    const bool all = command_stride() == 1; /* else the last row's kernel alone */
+    const size_t count = sizeof rows / sizeof *rows;
+    struct result r = run_command("census --table %s", all ? "mmq_wide mmq_half" : "mmq_half_t");
+    for (size_t i = all ? 0 : count - 1; i < count; ++i)
         cr_expect(strstr(r.text, rows[i]) != NULL, "no '%s' in:\n%s", rows[i], r.text);
     expect_result(r, 0, "r34    mmq_half_t                    128    43008");
 }
