@@ -30,7 +30,7 @@ Test(command_plants, a_race_is_not_uninitialised_as_well) {
                   "never written");
 }
 
-Test(command_plants, every_small_fault_is_named, .timeout = 300) {
+Test(command_plants, every_small_fault_is_named, .timeout = 600) {
     struct result r = run_command("plants --only machine");
     cr_expect(r.code == 0, "exit %d:\n%s", r.code, r.text);
     size_t n, listed = 0;
@@ -59,7 +59,7 @@ Test(command_plants, every_small_fault_is_named, .timeout = 300) {
     free(r.text);
 }
 
-Test(command_plants, kernels_with_a_fault_are_named, .timeout = 300) {
+Test(command_plants, kernels_with_a_fault_are_named, .timeout = 600) {
     if (command_stride() == 1) {
         expect_result(run_command("plants --only kernel"), 0, "ok   warp_offset_dropped");
     }
@@ -135,7 +135,7 @@ Test(command_plants, a_plant_that_proves_nothing_fails, .init = make_folder, .fi
 }
 
 /* With a watch off its fault is not told, with it alone it is; under the name of its oracle both times. */
-Test(command_plants, watches_are_switched, .timeout = 300) {
+Test(command_plants, watches_are_switched, .timeout = 600) {
     static const struct {
         const char *watch, *plant, *oracle;
     } rows[] = {

@@ -281,7 +281,7 @@ static struct check check_file(const char *path) {
     return c;
 }
 
-Test(docs, every_document_says_what_is_so, .timeout = 300) {
+Test(docs, every_document_says_what_is_so, .timeout = 600) {
     char *readme = read_file("README.md");
     DIR *folder = opendir("docs");
     cr_assert(folder, "there is no folder docs");

@@ -25,7 +25,7 @@ static bool stage_is(const char *text, const char *stage, const char *ruling) {
     return is;
 }
 
-Test(explain, right_kernels_are_right_in_every_stage, .timeout = 300) {
+Test(explain, right_kernels_are_right_in_every_stage, .timeout = 600) {
     static const char *const shapes[] = {"nt1.od1.id256", "nt70.od129.id512", "nt129.od70.id1024", "nt127.od257.id256"};
     for (size_t i = 0; i < 4; ++i) {
         for (size_t d = 0; d < 4; ++d) {
@@ -136,7 +136,7 @@ Test(explain, three_faults_at_once_are_each_named) {
     free(r.text);
 }
 
-Test(explain, what_went_wrong_is_said, .timeout = 120) {
+Test(explain, what_went_wrong_is_said, .timeout = 600) {
     static const struct {
         const char *plant, *data, *says;
     } rows[] = {
