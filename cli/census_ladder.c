@@ -5,7 +5,6 @@
 #include "command.h"
 #include "counting.h"
 #include "selecting.h"
-#include <ctype.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <math.h>
@@ -22,6 +21,8 @@ struct rung {
     struct shape_value shape[3];
     int64_t shared; /* bytes of a block: dynamic arena and static variables; of several launches the largest */
     struct outcome outcome;
+    struct shape_value other_shape[3]; /* of a published figure; its name is NULL: none was counted */
+    struct outcome other;
     char *why; /* what stands in the way of counting it; NULL: nothing */
 };
 
@@ -34,6 +35,7 @@ struct ladder {
 
 static void rung_free(struct rung *r) {
     outcome_free(&r->outcome);
+    outcome_free(&r->other);
     free(r->why);
     ptx_free(r->module);
     spec_free(r->spec);
@@ -233,10 +235,13 @@ static char *formula(const struct spec_published *p) {
     return whole;
 }
 
-/* What is counted here of what was published. */
-static bool counted(struct rung *r, const struct spec_published *p, const struct judging *j, double *value,
-                    struct error *e) {
-    struct outcome again = {0};
+static bool same_shape(const struct shape_value a[3], const struct shape_value b[3]) {
+    return a[0].name != NULL && a[0].value == b[0].value && a[1].value == b[1].value && a[2].value == b[2].value;
+}
+
+/* The outcome at the shape of a published figure, which its neighbours mostly share; or NULL. */
+static const struct outcome *outcome_at(struct rung *r, const struct spec_published *p, const struct judging *j,
+                                        struct error *e) {
     struct shape_value shape[3];
     memcpy(shape, r->shape, sizeof shape);
     for (size_t i = 0; i < p->shape_count; ++i) {
@@ -246,25 +251,45 @@ static bool counted(struct rung *r, const struct spec_published *p, const struct
             }
         }
     }
-    bool good = p->shape_count == 0 || count(r, shape, 3, j, &again, e);
-    const struct outcome *o = p->shape_count > 0 ? &again : &r->outcome;
-    if (good && outcome_verdict(o) != VERDICT_PASS) {
-        good = fail(e, "the launch of this shape does not pass (warpproof census with --set)");
+    if (same_shape(r->shape, shape)) {
+        return &r->outcome;
+    }
+    if (!same_shape(r->other_shape, shape)) {
+        outcome_free(&r->other);
+        r->other = (struct outcome){0};
+        r->other_shape[0].name = NULL;
+        if (!count(r, shape, 3, j, &r->other, e)) {
+            return NULL;
+        }
+        memcpy(r->other_shape, shape, sizeof shape);
+    }
+    return &r->other;
+}
+
+/* What is counted here of what was published. */
+static bool counted(struct rung *r, const struct spec_published *p, const struct judging *j, double *value,
+                    struct error *e) {
+    const struct outcome *o = outcome_at(r, p, j, e);
+    if (o == NULL) {
+        return false;
+    }
+    if (outcome_verdict(o) != VERDICT_PASS) {
+        return fail(e, "the launch of this shape does not pass (warpproof census with --set)");
     }
     const struct census c = census_sum(o->censuses, o->census_count);
     uint64_t n, sum = 0, per = 1;
-    for (size_t i = 0; good && i < p->of_count; ++i) {
+    for (size_t i = 0; i < p->of_count; ++i) {
         census_count(&c, p->of[i], &n);
         sum += n;
     }
-    if (good && p->per_count != NULL) {
+    if (p->per_count != NULL) {
         census_count(&c, p->per_count, &per);
-        good = per > 0 || fail(e, "published.per: no %s is executed", p->per_count);
+        if (per == 0) {
+            return fail(e, "published.per: no %s is executed", p->per_count);
+        }
     }
-    *value = (double)sum * p->times / p->per / (double)(per > 0 ? per : 1);
-    good = good && (isfinite(*value) || fail(e, "published.times: the product is too large"));
-    outcome_free(&again);
-    return good;
+    *value = (double)sum * p->times / p->per / (double)per;
+    return isfinite(*value) || fail(e, "published.times: the product is too large");
 }
 
 enum agreement { AGREES, DISAGREES, NOT_COUNTED };
