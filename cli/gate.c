@@ -245,13 +245,10 @@ static bool report_plant(const struct gate *g) {
     return named > 0;
 }
 
-/* A PASS holds up to what the kernel's program leaves open: one line a kernel. */
+/* A PASS holds up to what the kernel's program leaves open: one line a kernel, whose outcomes stand together. */
 static void audit_notes(const struct gate *g) {
     for (size_t i = 0; i < g->outcome_count; ++i) {
-        bool first = true;
-        for (size_t k = 0; k < i; ++k) {
-            first &= strcmp(g->outcomes[k].about, g->outcomes[i].about) != 0;
-        }
+        const bool first = i == 0 || strcmp(g->outcomes[i - 1].about, g->outcomes[i].about) != 0;
         char *open = first ? audit_summary(g->outcomes[i].audit) : NULL;
         if (open != NULL) {
             printf("audit   %s leaves bits open: %s\n", g->outcomes[i].about, open);

@@ -181,22 +181,20 @@ void terminal_table(FILE *out, const struct outcome *all, size_t count) {
         fprintf(out, " %9s", classes[c]);
     }
     fprintf(out, "\n");
-    for (size_t i = 0; i < count; ++i) {
-        bool first = !all[i].skipped;
-        for (size_t k = 0; k < i && first; ++k) {
-            first = all[k].skipped || strcmp(all[k].about, all[i].about) != 0;
-        }
-        if (!first) {
-            continue;
-        }
+    for (size_t i = 0, end; i < count; i = end) {
         size_t run[CLASSES] = {0}, passed[CLASSES] = {0};
-        for (size_t k = i; k < count; ++k) {
+        bool ran = false;
+        for (end = i; end < count && strcmp(all[end].about, all[i].about) == 0; ++end) {
             size_t start;
-            const size_t c = class_of(all[k].id, &start);
-            if (c < CLASSES && !all[k].skipped && strcmp(all[k].about, all[i].about) == 0) {
+            const size_t c = class_of(all[end].id, &start);
+            ran |= !all[end].skipped;
+            if (c < CLASSES && !all[end].skipped) {
                 ++run[c];
-                passed[c] += outcome_verdict(&all[k]) == VERDICT_PASS;
+                passed[c] += outcome_verdict(&all[end]) == VERDICT_PASS;
             }
+        }
+        if (!ran) {
+            continue;
         }
         fprintf(out, "%-*s", (int)width, all[i].about);
         for (size_t c = 0; c < shown; ++c) {

@@ -18,7 +18,8 @@ void terminal_prints(FILE *out, const struct outcome *o);
 /* What the judges found worth a word and no fault, a line each. */
 void terminal_notes(FILE *out, const struct outcome *o);
 
-/* One row a kernel, one column a data class: passed of run. Skips with their reason below it. */
+/* One row a kernel, whose outcomes stand together; one column a data class: passed of run. Skips with their reason
+ * below it. */
 void terminal_table(FILE *out, const struct outcome *all, size_t count);
 
 /* Red cases that fail alike (kernel, verdict, source line, suspects) are one group: the whole message of its most
