@@ -114,14 +114,9 @@ Test(command_plants, a_plant_that_proves_nothing_fails, .init = make_folder, .fi
         {"nosuch", "HAZARD", "uninit_shared_clean", "p.yaml:5:18: expect.oracle: no such oracle", 2},
         {"uninit", "PASS", "uninit_shared_clean", "expect.verdict: a verdict that a wrong kernel gets", 2},
     };
-    char *make = must_format("cd %s && mkdir -p gpu/kernels fixtures/cases fixtures/plants/machine fixtures/golden "
-                             "fixtures/ptx && cp \"$OLDPWD\"/fixtures/plants/machine/uninit_shared.ptx "
-                             "\"$OLDPWD\"/fixtures/plants/machine/uninit_shared.launch.yaml fixtures/plants/machine/",
-                             run_folder);
-    cr_assert(system(make) == 0, "%s", make);
-    free(make);
-    char *before = must_format("WARPPROOF_ROOT=%s", run_folder);
-    run_before = before;
+    enter_project(
+        "cp $d/fixtures/plants/machine/uninit_shared.ptx $d/fixtures/plants/machine/uninit_shared.launch.yaml "
+        "fixtures/plants/machine/");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         char *text = must_format("plant: p\nabout: a\nlaunch: uninit_shared.launch.yaml\nclean: {entry: %s}\nexpect: "
                                  "{oracle: %s, verdict: %s}\n",
@@ -130,8 +125,7 @@ Test(command_plants, a_plant_that_proves_nothing_fails, .init = make_folder, .fi
         expect_result(run_command("plants"), rows[i].code, rows[i].says);
         free(text);
     }
-    run_before = "";
-    free(before);
+    leave_project();
 }
 
 /* With a watch off its fault is not told, with it alone it is; under the name of its oracle both times. */

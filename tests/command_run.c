@@ -74,6 +74,21 @@ size_t files_in_folder(void) {
     return n;
 }
 
+void enter_project(const char *lines) {
+    char *make =
+        must_format("d=$PWD; cd %s && mkdir -p gpu/kernels fixtures/cases fixtures/plants/machine fixtures/golden "
+                    "&& ln -s $d/fixtures/ptx fixtures/ && %s",
+                    run_folder, lines);
+    cr_assert(system(make) == 0, "%s", make);
+    free(make);
+    run_before = must_format("WARPPROOF_ROOT=%s", run_folder);
+}
+
+void leave_project(void) {
+    free((char *)run_before);
+    run_before = "";
+}
+
 size_t command_stride(void) {
 #ifdef __SANITIZE_ADDRESS__
     return 4;

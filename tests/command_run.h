@@ -30,5 +30,9 @@ void make_folder(void);
 void remove_folder(void);
 void put_file(const char *name, const void *bytes, size_t size); /* in it */
 size_t files_in_folder(void);
+/* Makes it a project of its own (WARPPROOF_ROOT) with our fixtures/ptx, by more lines of shell that run in it, where $d
+ * is the real one; until leave_project commands run in it. */
+void enter_project(const char *lines);
+void leave_project(void);
 
 #endif

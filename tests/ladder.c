@@ -125,14 +125,7 @@ Test(ladder, a_published_figure_that_differs_is_red, .init = make_folder, .fini 
         {"{by: x, of: mma, times: 1e308, value: 1}", 2, "published.times: the product is too large\n"},
         {"{by: x, of: mma, shape: {id: 100}, value: 1}", 2, "not counted  "},
     };
-    char *make =
-        must_format("cd %s && mkdir -p gpu/kernels fixtures/golden && ln -s \"$OLDPWD\"/fixtures/ptx fixtures/ "
-                    "&& sed '/^published/,$d' \"$OLDPWD\"/gpu/kernels/mmq_half_raw.yaml > k",
-                    run_folder);
-    cr_assert(system(make) == 0, "%s", make);
-    free(make);
-    char *before = must_format("WARPPROOF_ROOT=%s", run_folder);
-    run_before = before;
+    enter_project("sed '/^published/,$d' $d/gpu/kernels/mmq_half_raw.yaml > k");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         char *put = must_format("cd %s && { cat k && echo 'published: [%s]'; } > gpu/kernels/k.yaml", run_folder,
                                 rows[i].published);
@@ -140,22 +133,14 @@ Test(ladder, a_published_figure_that_differs_is_red, .init = make_folder, .fini 
         free(put);
         expect_result(run_command("census --table"), rows[i].code, rows[i].says);
     }
-    run_before = "";
-    free(before);
+    leave_project();
 }
 
 /* A kernel that is wrong, and one that no shape of the table serves, do not keep the others from being compared. */
 Test(ladder, a_wrong_kernel_leaves_the_table_whole, .init = make_folder, .fini = remove_folder) {
-    char *make =
-        must_format("d=$PWD; cd %s && mkdir -p gpu/kernels fixtures/golden && ln -s $d/fixtures/ptx fixtures/ && "
-                    "sed 's/^  mma: .*/  mma: 7/' $d/gpu/kernels/mmq_half_raw.yaml > gpu/kernels/a.yaml && "
-                    "sed 's/^needs: .*/needs: [nt == 3]/' $d/gpu/kernels/mmq_half_qmajor.yaml > gpu/kernels/b.yaml && "
-                    "cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels/c.yaml",
-                    run_folder);
-    cr_assert(system(make) == 0, "%s", make);
-    free(make);
-    char *before = must_format("WARPPROOF_ROOT=%s", run_folder);
-    run_before = before;
+    enter_project("sed 's/^  mma: .*/  mma: 7/' $d/gpu/kernels/mmq_half_raw.yaml > gpu/kernels/a.yaml && "
+                  "sed 's/^needs: .*/needs: [nt == 3]/' $d/gpu/kernels/mmq_half_qmajor.yaml > gpu/kernels/b.yaml && "
+                  "cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels/c.yaml");
     struct result r = run_command("census --table --json %s/o.json", run_folder);
     static const char *const says[] = {
         "mmq_half_raw                 is wrong: see below",
@@ -167,8 +152,7 @@ Test(ladder, a_wrong_kernel_leaves_the_table_whole, .init = make_folder, .fini =
     expect_result(r, 1, "r34    mmq_half_t ");
     cr_expect_eq(files_in_folder(), 3, "the counts were not written"); /* gpu, fixtures, o.json */
     expect_result(run_command("census --table mmq_half_qmajor"), 2, "no shape of the table will do");
-    run_before = "";
-    free(before);
+    leave_project();
 }
 
 Test(ladder, table_of_nothing) {
