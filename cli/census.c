@@ -15,6 +15,7 @@
 static const char usage[] =
     "usage: warpproof census KERNEL [--set NAME=VALUE]... [--lines N] [--arch NAME] [--json FILE] [-j N]\n"
     "       warpproof census --table [PATTERN]... [--arch NAME] [--json FILE] [-j N]\n"
+    "       warpproof census --table --launches [PATTERN]... [--runner machine|device] [-j N]\n"
     "\n"
     "Runs a kernel on the PTX machine and counts what it executes: warp instructions by class and by source line, "
     "shared\n"
@@ -30,6 +31,11 @@ static const char usage[] =
     "od=128,\n"
     "                     id=1024\n"
     "  --table            many kernels, a row each\n"
+    "  --launches         run each launch of the table once, with its operands, judge it, and print which was which: "
+    "for "
+    "a\n"
+    "                     profiler to count (ci/counters-device)\n"
+    "  --runner NAME      machine (default) or device, a real GPU, which counts nothing: --launches alone\n"
     "  --lines N          the N source lines that execute most, and the N access sites with most conflicts\n"
     "                     (default 12; 0: all)\n"
     "  --arch NAME        the architecture whose limits count (default sm_90)\n"
@@ -43,7 +49,7 @@ static const char usage[] =
 struct options {
     struct sets sets;
     int64_t lines;
-    bool table, lines_given;
+    bool table, launches, lines_given;
     struct judging judging;
 };
 
@@ -126,10 +132,12 @@ static int census(const char *kernel, struct options *o) {
 }
 
 int census_main(int argc, char **argv) {
-    enum { SET = 256, LINES, TABLE };
+    enum { SET = 256, LINES, TABLE, LAUNCHES };
     static const struct option longs[] = {{"set", required_argument, NULL, SET},
                                           {"lines", required_argument, NULL, LINES},
                                           {"table", no_argument, NULL, TABLE},
+                                          {"launches", no_argument, NULL, LAUNCHES},
+                                          {"runner", required_argument, NULL, JUDGING_RUNNER},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
                                           {"threads", required_argument, NULL, 'j'},
@@ -145,6 +153,8 @@ int census_main(int argc, char **argv) {
                        : usage_error("census", "--set %s: want NAME=INTEGER, each name once", optarg);
         } else if (c == TABLE) {
             o.table = true;
+        } else if (c == LAUNCHES) {
+            o.launches = true;
         } else if (c == LINES) {
             o.lines_given = true;
             code = yaml_parse_integer(optarg, &o.lines) == NULL && o.lines >= 0
@@ -154,15 +164,19 @@ int census_main(int argc, char **argv) {
             code = judging_option("census", usage, argc, argv, c, &o.judging);
         }
     }
+    if (code < 0 && (o.launches || o.judging.runner == &runner_device) && (!o.table || o.judging.json != NULL)) {
+        code = usage_error("census", "--launches goes with --table and without --json, and --runner device with it");
+    }
     code = code >= 0 ? code : judging_check("census", &o.judging);
     if (code < 0 && o.table && (o.sets.count > 0 || o.lines_given)) {
         code = usage_error("census", "--table has its own shapes, and no lines: --set and --lines do not go with it");
     }
     if (code < 0 && o.table) {
-        const char *const *patterns = (const char *const *)argv + optind;
-        const size_t count = (size_t)(argc - optind);
-        code = check_patterns("census", patterns, count);
-        code = code >= 0 ? code : census_ladder(patterns, count, &o.judging);
+        const struct ladder_request q = {.patterns = (const char *const *)argv + optind,
+                                         .pattern_count = (size_t)(argc - optind),
+                                         .launches = o.launches || o.judging.runner == &runner_device};
+        code = check_patterns("census", q.patterns, q.pattern_count);
+        code = code >= 0 ? code : census_ladder(&q, &o.judging);
     } else if (code < 0) {
         code = optind + 1 == argc ? census(argv[optind], &o)
                                   : usage_error("census", "want one kernel (see warpproof census --help)");
