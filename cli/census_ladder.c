@@ -236,7 +236,9 @@ int census_ladder(const struct ladder_request *q, const struct judging *j) {
     }
     if (good) {
         judging_threads("census", &settled);
-        code = q->launches ? census_launches(&l, &settled) : census_side_by_side(&l, &settled);
+        code = q->launches           ? census_launches(&l, &settled)
+               : q->counters != NULL ? census_counters(&l, q, &settled)
+                                     : census_side_by_side(&l, &settled);
     } else {
         flush_output();
         usage_error("census", "%s", e.text);

@@ -25,7 +25,9 @@ bool counting_run(const struct spec *s, const struct ptx_module *m, const struct
 struct ladder_request {
     const char *const *patterns; /* (pattern_count) */
     size_t pattern_count;
-    bool launches; /* launch each, and say which launch was which */
+    bool launches;         /* launch each, and say which launch was which */
+    const char *counters;  /* compare with this table of a GPU's counts; or NULL */
+    const char *explained; /* the file that says why counts differ; NULL: fixtures/counters/explained.yaml, if there */
 };
 
 /* A table with a row for each kernel that multiplies, by its rung and name, and what others published of the same work;

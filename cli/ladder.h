@@ -55,5 +55,8 @@ bool rung_digest(const struct rung *r, char hex[65], struct error *e);
  * parted by tabs: launch, its number from 0, kernel, number in its launch file from 1, entry, shape, SHA-256 of the PTX
  * (hexadecimal). */
 int census_launches(struct ladder *l, const struct judging *j);
+/* Runs each on the machine and prints each of its counts beside the one in the table of a GPU's counts (counters.h); 1
+ * where one differs without a reason, or has one and does not, or the table is not of these launches. */
+int census_counters(struct ladder *l, const struct ladder_request *q, const struct judging *j);
 
 #endif
