@@ -4,6 +4,7 @@
 #include "../ref/checked.h"
 #include "command_run.h"
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,6 +351,19 @@ Test(counters, options_go_together) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         expect_result(run_command("census %s", rows[i].arguments), 2, rows[i].says);
+}
+
+/* What GPUs have counted of today's kernels: every launch, or in a build with the sanitisers two kernels. */
+Test(counters, the_machine_counts_what_a_gpu_counted, .timeout = 600) {
+    glob_t files;
+    const int none = glob("fixtures/golden/counters_*.tsv", 0, NULL, &files);
+    if (none)
+        cr_skip_test("no GPU's counters are kept");
+    for (size_t i = 0; !none && i < files.gl_pathc; ++i)
+        expect_result(run_command("census --table --counters %s %s", files.gl_pathv[i],
+                                  command_stride() == 1 ? "" : "mmq_half_t mmq_wide_lda_kd8"),
+                      0, " explained, 0 wrong");
+    globfree(&files);
 }
 
 /* ---- ci/counters-device, with stand-ins for ncu and the driver ---- */
