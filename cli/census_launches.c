@@ -14,7 +14,7 @@ static bool print_device(const struct judging *j, struct error *e) {
         printf("device\tthe PTX machine\n");
         return true;
     }
-    if (!device_identify(&id, e)) {
+    if (!device_identify(j->devices.first, &id, e)) {
         return false;
     }
     printf("device\t%s (sm_%d), driver %s, CUDA %d.%d\n", id.name, id.sm, id.driver, id.cuda_version / 1000,
