@@ -18,6 +18,7 @@ enum standing { EQUAL, EXPLAINED, RED };
 
 struct comparing {
     const char *file; /* of the GPU's counts */
+    const char *why;  /* the file of explanations, for messages */
     struct counter_table table;
     bool *used; /* (table.count) */
     struct counter_explanations explained;
@@ -152,8 +153,7 @@ static enum standing compare(struct comparing *c, const struct pair *p, size_t q
         char safe[500];
         printf("%-34s %-20s %12" PRIu64 " %12" PRIu64 "  %s", p->name, counter_quantities[q].name, machine, gpu, part);
         if (wrong != NULL) {
-            printf("   DIFFERS from %s:%zu: %s", c->explained.path, x->line,
-                   printable(safe, sizeof safe, wrong, strlen(wrong)));
+            printf("   DIFFERS from %s:%zu: %s", c->why, x->line, printable(safe, sizeof safe, wrong, strlen(wrong)));
         } else if (s == RED) {
             printf("   DIFFERS");
         } else if (s == EXPLAINED) {
@@ -266,7 +266,7 @@ static void compare_rest(struct comparing *c, const struct ladder *l) {
     }
     for (size_t i = 0; i < c->explained.count && l->other_count == 0; ++i) {
         if (!c->held[i]) {
-            char *where = must_format("%s:%zu", c->explained.path, c->explained.items[i].line);
+            char *where = must_format("%s:%zu", c->why, c->explained.items[i].line);
             red(c, where, "UNUSED: there is no launch that it explains");
             free(where);
         }
@@ -288,7 +288,9 @@ static void print_sum(const struct comparing *c) {
 
 static bool read_inputs(struct comparing *c, const struct ladder *l, const struct ladder_request *q,
                         const struct judging *j, struct error *e) {
-    char *own = must_format("%s/fixtures/counters/explained.yaml", l->root);
+    static const char name[] = "fixtures/counters/explained.yaml";
+    char *own = must_format("%s/%s", l->root, name);
+    c->why = q->explained != NULL ? q->explained : name;
     const char *path = q->explained != NULL ? q->explained : own;
     const bool good =
         json_spares(j->json, c->file, e) && json_spares(j->json, path, e) &&
