@@ -118,7 +118,8 @@ static char *contradiction(const struct pair *p, size_t quantity, const struct c
     int64_t difference = 0;
     for (size_t i = 0; i < x->line_count; ++i) {
         if (!executes(p, q, x->lines[i])) {
-            return must_format("%s executes no %s", x->lines[i], q->of[0]);
+            return must_format("%s executes no %s", x->lines[i],
+                               q->class < CLASSES ? class_names[q->class] : "instruction");
         }
     }
     if (x->difference != NULL) {
