@@ -19,6 +19,7 @@ static const struct {
     {"plants", "plant every fault, show which oracle names it", plants_main},
     {"prove", "layout proofs: fragments, banks", prove_main},
     {"greedy", "a model's greedy ids, kernel against reference", greedy_main},
+    {"evidence", "recorded runs on GPUs, and whether they still hold", evidence_main},
     {"inspect", "show a GGUF file: tensors, formats, ranges", inspect_main},
     {"dequantize", "a tensor of a GGUF file, or raw blocks, to raw float32", dequantize_main},
     {"quantize", "raw float32 to raw blocks", quantize_main},
