@@ -47,7 +47,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
+.PHONY: help build gate device test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -61,7 +61,7 @@ help: ## this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, test, asan, conformance, witness-mma, ptx and bench-*:"
+	@echo "  ARGS='...' is handed to the command of gate, device, test, asan, conformance, witness-mma, ptx and bench-*:"
 	@echo "  make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
@@ -84,6 +84,9 @@ asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the addres
 witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml's libraries and gguf's numpy decoders, both from PyPI
 	@ci/setup witness
 	@ci/witness $(BUILD)
+
+device: build ## the quick cases on every GPU of this machine (ci/device); ARGS='whole --device 0': the whole lattice on one
+	@ci/device $(ARGS)
 
 conformance: $(BUILD)/conformance ## every instruction of the PTX machine against an independent evaluation and a GPU's bytes
 	@$(BUILD)/conformance $(ARGS)
