@@ -75,6 +75,9 @@ gate-all: build ## the same over the whole edge lattice, each case in three orde
 	@ci/setup models && ci/models || echo 'The model is absent: real tensors are not tested, generated cases only.'
 	@$(BUILD)/warpproof gate --all --schedule all $(ARGS)
 
+device: build ## the quick cases on every GPU of this machine; ARGS='whole --device 0': the whole lattice on the first
+	@ci/device $(ARGS)
+
 test: build $(BUILD)/tests ## every test; the last line counts them
 	@WARPPROOF=$(BUILD)/warpproof $(BUILD)/tests $(ARGS)
 
@@ -84,9 +87,6 @@ asan: $(BUILD)/asan/warpproof $(BUILD)/asan/tests ## every test under the addres
 witness: $(BUILD)/witness $(call planted,$(BUILD)) ## every format against ggml's libraries and gguf's numpy decoders, both from PyPI
 	@ci/setup witness
 	@ci/witness $(BUILD)
-
-device: build ## the quick cases on every GPU of this machine (ci/device); ARGS='whole --device 0': the whole lattice on one
-	@ci/device $(ARGS)
 
 conformance: $(BUILD)/conformance ## every instruction of the PTX machine against an independent evaluation and a GPU's bytes
 	@$(BUILD)/conformance $(ARGS)
