@@ -158,7 +158,7 @@ int judging_check(const char *command, struct judging *j) {
         if (option != NULL) {
             return usage_error(command, "%s; it goes with --runner machine", option);
         }
-        if (!device_identify(&id, &e)) {
+        if (!device_identify(0, &id, &e)) {
             return usage_error(command, "%s", e.text);
         }
         fprintf(stderr, "warpproof %s: on %s (sm_%d), driver %s\n", command, id.name, id.sm, id.driver);
