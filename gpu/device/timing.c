@@ -29,47 +29,47 @@ bool gpu_figures(struct gpu *g, struct gpu_figures *f, struct error *e) {
 
 /* --- time -------------------------------------------------------------------------------------------------------- */
 
-static cu_result start_next(struct timed *t, const char **what) {
-    const cu_result r = t->start(t, t->next, what);
+static bool start_next(struct timed *t, struct error *e) {
+    const bool ok = t->start(t, t->next, e);
     t->next = (t->next + 1) % t->copies;
-    t->launched += r == CU_SUCCESS && t->launched < t->copies;
-    return r;
+    t->launched += ok && t->launched < t->copies;
+    return ok;
 }
 
-/* What went wrong, and whose fault it is. */
-static enum timing stopped(struct timed *t, cu_result r, const char *what, bool lost, struct error *e) {
-    const struct driver *d = t->gpu->driver;
-    if (lost) {
+/* After a launch that did not start: whether an earlier one is to blame, whose fault shows at any later call. */
+static enum timing refused(struct timed *t) {
+    if (gpu_wait(t->gpu, gpu_longest()) != CU_SUCCESS && t->gpu->alive)
+        gpu_reset(t->gpu);
+    return TIMING_STOPPED;
+}
+
+static enum timing wait(struct timed *t, struct error *e) {
+    const cu_result r = gpu_wait(t->gpu, gpu_longest());
+    if (r == CU_SUCCESS)
+        return TIMING_DONE;
+    if (r == CU_NOT_READY) {
         fail(e, "a launch did not end within %d seconds on the GPU", gpu_longest());
         return TIMING_FAILED;
     }
-    driver_check(d, r, e, what);
-    gpu_reset(t->gpu); /* a fault shows at any later call, and leaves a context that is good for nothing */
-    return r == CU_OUT_OF_MEMORY ? TIMING_FAILED : TIMING_STOPPED;
+    driver_check(t->gpu->driver, r, e, "the GPU stopped a launch");
+    gpu_reset(t->gpu); /* a fault leaves a context that is good for nothing */
+    return TIMING_STOPPED;
 }
 
 static enum timing run_between(struct timed *t, size_t launches, cu_event begin, cu_event end, double *seconds,
                                struct error *e) {
     const struct driver *d = t->gpu->driver;
-    const char *what = "cuEventRecord";
-    cu_result r = CU_SUCCESS;
-    for (size_t i = 0; r == CU_SUCCESS && i < LEAD; ++i)
-        r = start_next(t, &what);
-    if (r == CU_SUCCESS)
-        r = d->event_record(begin, NULL);
-    for (size_t i = 0; r == CU_SUCCESS && i < launches; ++i)
-        r = start_next(t, &what);
-    if (r == CU_SUCCESS)
-        r = d->event_record(end, NULL);
-    if (r != CU_SUCCESS)
-        return stopped(t, r, what, false, e);
-    r = gpu_wait(t->gpu, gpu_longest());
-    if (r != CU_SUCCESS)
-        return stopped(t, r, "a launch", r == CU_NOT_READY, e);
+    for (size_t i = 0; i < LEAD + launches; ++i)
+        if ((i == LEAD && !driver_check(d, d->event_record(begin, NULL), e, "cuEventRecord")) || !start_next(t, e))
+            return refused(t);
+    if (!driver_check(d, d->event_record(end, NULL), e, "cuEventRecord"))
+        return refused(t);
+    const enum timing done = wait(t, e);
     float milliseconds = 0;
-    r = d->event_elapsed(&milliseconds, begin, end);
-    if (r != CU_SUCCESS)
-        return stopped(t, r, "cuEventElapsedTime", false, e);
+    if (done != TIMING_DONE)
+        return done;
+    if (!driver_check(d, d->event_elapsed(&milliseconds, begin, end), e, "cuEventElapsedTime"))
+        return TIMING_FAILED;
     if (seconds)
         *seconds = 1e-3 * (double)milliseconds / (double)launches;
     return TIMING_DONE;
@@ -91,18 +91,19 @@ enum timing timed_run(struct timed *t, size_t launches, double *seconds, struct 
 
 /* --- copies of a launch ------------------------------------------------------------------------------------------ */
 
-static cu_result start_launches(struct timed *t, size_t copy, const char **what) {
+static bool start_launches(struct timed *t, size_t copy, struct error *e) {
     struct launch_copies *c = (struct launch_copies *)t; /* its first member */
-    struct bound *b = (struct bound *)c->bound;
-    cu_result r = CU_SUCCESS;
-    for (size_t i = 0; r == CU_SUCCESS && i < c->launch_count; ++i) {
-        const struct launch *l = bound_launch(b, i);
-        *what = l->entry;
-        r = t->gpu->driver->launch(c->functions[i], l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                                   l->block[2], (unsigned)l->shared_bytes, NULL,
-                                   c->params[copy * c->launch_count + i], NULL);
+    const struct driver *d = t->gpu->driver;
+    for (size_t i = 0; i < c->launch_count; ++i) {
+        const struct launch *l = bound_launch(c->bound, i);
+        if (!driver_check(d,
+                          d->launch(c->functions[i], l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                                    l->block[2], (unsigned)l->shared_bytes, NULL, c->params[copy * c->launch_count + i],
+                                    NULL),
+                          e, l->entry))
+            return false;
     }
-    return r;
+    return true;
 }
 
 /* All copies of buffer i = its bytes on the host. */
@@ -157,7 +158,7 @@ static void make_params(struct launch_copies *c) {
         for (size_t i = 0; i < buffers; ++i)
             addresses[i] = c->bases[i] + k * c->strides[i];
         for (size_t i = 0; i < c->launch_count; ++i)
-            c->params[k * c->launch_count + i] = gpu_params(bound_launch((struct bound *)c->bound, i), addresses);
+            c->params[k * c->launch_count + i] = gpu_params(bound_launch(c->bound, i), addresses);
     }
     free(addresses);
 }
@@ -208,7 +209,7 @@ bool launch_copies_fetch(const struct launch_copies *c, size_t copy, size_t buff
 
 void launch_copies_free(struct launch_copies *c) {
     for (size_t i = 0; c->params && i < c->timed.copies * c->launch_count; ++i)
-        gpu_params_free(bound_launch((struct bound *)c->bound, i % c->launch_count), c->params[i]);
+        gpu_params_free(bound_launch(c->bound, i % c->launch_count), c->params[i]);
     for (size_t i = 0; c->bases && c->timed.gpu->alive && i < c->bound->launch.buffer_count; ++i)
         if (c->bases[i])
             c->timed.gpu->driver->mem_free(c->bases[i]);

@@ -15,8 +15,8 @@ enum { TIMING_L2_TIMES = 3, TIMING_MOST_COPIES = 1 << 14 };
 
 enum timing {
     TIMING_DONE,
-    TIMING_STOPPED, /* the GPU refused or stopped a launch: its fault */
-    TIMING_FAILED,  /* anything else, memory for example */
+    TIMING_STOPPED, /* a launch was refused, or stopped by the GPU, which is then no longer alive (context.h) */
+    TIMING_FAILED,  /* anything else; a launch that does not end */
 };
 
 struct timed {
@@ -24,8 +24,7 @@ struct timed {
     size_t copies, bytes; /* bytes of one copy */
     size_t next;          /* the copy that the next launch is on */
     size_t launched;      /* copies that hold the result of a launch: those before `next`, cyclically */
-    /* Puts a launch on a copy into the default stream. *what: the call that failed. */
-    cu_result (*start)(struct timed *t, size_t copy, const char **what);
+    bool (*start)(struct timed *t, size_t copy, struct error *e); /* puts a launch on a copy into the default stream */
 };
 
 /* Copies of so many bytes: between two launches on one, TIMING_L2_TIMES times the L2's bytes have gone by in others. At
@@ -33,8 +32,7 @@ struct timed {
 size_t timing_copies(size_t bytes, size_t l2_bytes);
 
 /* *seconds = the mean time of a launch, over `launches` of them on the next copies; two launches ahead of the first
- * event, which are not counted, keep the stream busy while the others are put into it. seconds may be NULL. After
- * anything else than TIMING_DONE the GPU may not be alive any more (context.h). */
+ * event, which are not counted, keep the stream busy while the others are put into it. seconds may be NULL. */
 enum timing timed_run(struct timed *t, size_t launches, double *seconds, struct error *e);
 
 /* What a measurement needs to know of a GPU, in bytes and kHz; 0 where the driver does not say. */
@@ -48,7 +46,7 @@ bool gpu_figures(struct gpu *g, struct gpu_figures *f, struct error *e);
  */
 struct launch_copies {
     struct timed timed;
-    const struct bound *bound;
+    struct bound *bound;
     size_t launch_count;
     cu_function *functions; /* (launch_count) */
     void ***params;         /* (copies, launch_count) */
