@@ -165,10 +165,10 @@ $(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
-$(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c Makefile | setup-build
+$(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c ref/half.c ref/half.h Makefile | setup-build
 	@mkdir -p $$(@D)
 	@echo 'cc   $$<'
-	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$<
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$(filter %.c,$$^)
 
 $(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) tests/bench/contracts.c)
 	@echo 'link $$@'

@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--runner NAME] [--json FILE] "
-    "[--stats]\n"
-    "                      [-j N]\n"
+    "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--runner NAME] [--device N|all]\n"
+    "                      [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (or those of them that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
@@ -27,7 +26,7 @@ static const char usage[] =
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which "
     "no\n"
     "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
-    "  --runner NAME      what runs the launches: machine (default), or device, the first GPU here\n"
+    "  --runner NAME      what runs the launches: machine (default), or device, a GPU here\n" DEVICES_USAGE
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats            print instruction counts and rates\n"
@@ -157,7 +156,8 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     return something_to_run(g, o, missed, code, e) && load_modules(g, e);
 }
 
-static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, int threads,
+/* turn: its place among the cases that are run. */
+static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, size_t turn, int threads,
                      struct outcome *out) {
     struct shape_value values[3];
     const struct shape shape = case_shape(c, values);
@@ -172,7 +172,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .operands = &operands,
         .shape = &shape,
         .threads = threads,
-        .options = o->judging.launch,
+        .options = judging_launch(&o->judging, turn),
         .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
@@ -182,6 +182,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
+    judging_note_gpu(&o->judging, &t.options, out);
     char *again = judging_again(&o->judging, out);
     out->rerun = must_format("%s gate%s%s%s%s%s%s %s", command_again(g->root), again, o->all ? " --all" : "",
                              o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
@@ -203,7 +204,7 @@ static void run_cases(struct gate *g, const struct options *o) {
     const bool progress = isatty(STDERR_FILENO);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
     for (size_t i = 0; i < n; ++i) {
-        run_case(g, o, &g->list.cases[order[i]], inner, &g->outcomes[i]);
+        run_case(g, o, &g->list.cases[order[i]], i, inner, &g->outcomes[i]);
         if (progress) {
 #pragma omp critical(progress)
             fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, g->list.cases[order[i]].id);
@@ -295,7 +296,7 @@ static int gate(struct options *o) {
         if (o->pattern_count == 0) {
             add_skips(&g);
         }
-        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
+        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, &o->judging);
         terminal_table(stdout, g.outcomes, g.outcome_count);
         audit_notes(&g);
         not_judged_note(&g);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,10 @@ struct kept_module { /* a program that the driver has built; the key is its imag
     cu_module module;
 };
 
-struct gpu_state { /* all but the lock itself is read and written by its holder alone */
-    pthread_mutex_t lock;
-    bool identified, lost;
+struct gpu_state {
+    pthread_mutex_t lock; /* of what follows */
+    bool identified;
+    atomic_bool lost;   /* read by anybody */
     cu_context context; /* NULL: to be retained */
     struct kept_module kept[KEPT_MODULES];
     size_t kept_count; /* the one that was used last stands last */
@@ -121,6 +123,13 @@ bool device_identify(int gpu, struct device_identity *id, struct error *e) {
     *id = g->identity;
     gpu_leave(g);
     return true;
+}
+
+bool device_lost(int gpu) {
+    pthread_mutex_lock(&counting);
+    const bool lost = gpu >= 0 && gpu < gpu_count && gpus[gpu].state->lost;
+    pthread_mutex_unlock(&counting);
+    return lost;
 }
 
 static bool take_context(struct gpu *g, struct error *e) {

@@ -15,5 +15,7 @@ struct device_identity {
 bool device_count(int *count, struct error *e);
 /* GPU number `gpu`, counted from 0 (launch_options.gpu). Fails with one line where there is no such GPU. */
 bool device_identify(int gpu, struct device_identity *id, struct error *e);
+/* It has a launch that did not end: every further one there fails. Never waits. */
+bool device_lost(int gpu);
 
 #endif
