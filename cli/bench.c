@@ -12,13 +12,15 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof bench KERNEL... [--set NAME=VALUE]... [--shapes six] [--rounds N] [--data CLASS] [--no-ceilings]\n"
+    "usage: warpproof bench KERNEL... [--set NAME=VALUE]... [--shapes six] [--rounds N] [--data CLASS] "
+    "[--no-ceilings]\n"
     "                                 [--device N] [--json FILE] [-j N]\n"
     "\n"
     "Times kernels on a GPU, in turn, round by round: A, the others, and A once more as the control, which says how\n"
     "large noise is; cuBLAS f16 and int8 are ceilings. Every launch is on operands that the L2 does not hold. Before\n"
     "and after, every result is held to its contract (or the launch file's `expect`) bit for bit: a kernel whose\n"
-    "result is wrong in this run gets no figure. KERNEL is a name of `warpproof list kernels`, or the path of a launch\n"
+    "result is wrong in this run gets no figure. KERNEL is a name of `warpproof list kernels`, or the path of a "
+    "launch\n"
     "file; several launches of one file are timed together.\n"
     "\n"
     "  --set NAME=VALUE   a value for the launch file's expressions; kernels with a contract default to nt=512,\n"
@@ -34,14 +36,15 @@ static const char usage[] =
     "  -j, --threads N    CPU threads of the contracts (default: all)\n"
     "  --help             this text\n"
     "\n"
-    "exit: 0 there are figures and nothing is wrong, 1 a kernel is wrong, 2 input or usage error, or no GPU, 3 nothing\n"
+    "exit: 0 there are figures and nothing is wrong, 1 a kernel is wrong, 2 input or usage error, or no GPU, 3 "
+    "nothing\n"
     "was measured\n";
 
 enum { MOST_KERNELS = 16, MOST_ROUNDS = 10000, MOST_SHAPES = 6 };
 
 static const struct shape_value six[MOST_SHAPES][3] = {
-    {{"nt", 64}, {"od", 4096}, {"id", 4096}},   {{"nt", 512}, {"od", 4096}, {"id", 4096}},
-    {{"nt", 2048}, {"od", 4096}, {"id", 4096}}, {{"nt", 512}, {"od", 14336}, {"id", 4096}},
+    {{"nt", 64}, {"od", 4096}, {"id", 4096}},    {{"nt", 512}, {"od", 4096}, {"id", 4096}},
+    {{"nt", 2048}, {"od", 4096}, {"id", 4096}},  {{"nt", 512}, {"od", 14336}, {"id", 4096}},
     {{"nt", 2048}, {"od", 14336}, {"id", 4096}}, {{"nt", 2048}, {"od", 4096}, {"id", 14336}},
 };
 static const struct shape_value usual[3] = {{"nt", 512}, {"od", 4096}, {"id", 4096}};

@@ -1,5 +1,6 @@
 #include "bench_contest.h"
 #include "../gpu/device/cublas.h"
+#include "../oracles/paired.h"
 #include "../ref/checked.h"
 #include "../ref/half.h"
 #include "../ref/rcp_approx.h"
@@ -27,6 +28,7 @@ struct entrant {
     struct launch_copies copies;
     const struct right *right;
     struct cublas_product product; /* of a ceiling */
+    double *start;                 /* (rounds) what the host took to start a launch */
 };
 
 struct arena { /* what one contest holds */
@@ -87,8 +89,7 @@ static struct right *make_right(const struct contract *k, struct operands_reques
     return right;
 }
 
-static const struct right *right_of(struct arena *a, const struct spec *s, const struct shape *shape,
-                                    struct error *e) {
+static const struct right *right_of(struct arena *a, const struct spec *s, const struct shape *shape, struct error *e) {
     const struct contract *k = contract_named(s->contract);
     struct operands_request r = {.contract = k, .data = a->contest->data};
     if (!sets_operands(s, shape, &r, e)) {
@@ -115,10 +116,10 @@ static const struct right *right_of(struct arena *a, const struct spec *s, const
 /* The bytes that a buffer must hold after the launches; NULL: any. */
 static const uint8_t *expected(const struct entrant *x, size_t buffer) {
     const struct launch_buffer *b = &x->bound.launch.buffers[buffer];
-    return b->role == BUFFER_SCRATCH          ? NULL
-           : b->role == BUFFER_IN             ? b->data
-           : buffer == x->bound.result        ? x->right->result
-                                              : x->bound.expected[buffer];
+    return b->role == BUFFER_SCRATCH   ? NULL
+           : b->role == BUFFER_IN      ? b->data
+           : buffer == x->bound.result ? x->right->result
+                                       : x->bound.expected[buffer];
 }
 
 /* The launch file's own bytes are not those of the contract: nobody knows what is right. */
@@ -133,8 +134,9 @@ static bool is_judged(const struct entrant *x, const struct spec *s, struct erro
     for (size_t i = 0; i < x->bound.launch.buffer_count; ++i) {
         const struct launch_buffer *b = &x->bound.launch.buffers[i];
         if (b->role == BUFFER_OUT && expected(x, i) == NULL) {
-            return fail(e, "%s: nobody says what is right in buffer %s (no contract, no `expect`), and without that "
-                           "there is no figure",
+            return fail(e,
+                        "%s: nobody says what is right in buffer %s (no contract, no `expect`), and without that "
+                        "there is no figure",
                         s->path, b->name);
         }
     }
@@ -158,8 +160,8 @@ static char *describe(const struct entrant *x, size_t copy, size_t buffer, const
     memcpy(&g, got + first * n, n);
     char *cell = matrix ? must_format("token %zu, row %zu", first / od, first % od)
                         : must_format("byte %zu of buffer %s", first * n, b->name);
-    char *values = b->is_f32 ? must_format(" (%g, %g)", bits_float((uint32_t)w), bits_float((uint32_t)g))
-                             : must_strdup("");
+    char *values =
+        b->is_f32 ? must_format(" (%g, %g)", bits_float((uint32_t)w), bits_float((uint32_t)g)) : must_strdup("");
     char *text = must_format("%s: want 0x%0*llx, got 0x%0*llx%s; %zu of %zu cells of copy %zu", cell, (int)(2 * n),
                              (unsigned long long)w, (int)(2 * n), (unsigned long long)g, values, count, cells, copy);
     free(cell);
@@ -215,12 +217,16 @@ static char *toolkit_of(const struct ptx_module *m) {
                       : NULL;
 }
 
-static void keep_shape(struct bench_shape *out, const struct shape *shape) {
+/* The values that the launch file, or its contract, uses. */
+static void keep_shape(struct bench_shape *out, const struct spec *s, const struct shape *shape) {
+    const bool rows = s->contract != NULL && contract_named(s->contract)->weight != NULL;
     out->values = must_calloc(shape->count + 1, sizeof *out->values);
     for (size_t i = 0; i < shape->count; ++i) {
-        out->values[i] = (struct shape_value){must_strdup(shape->values[i].name), shape->values[i].value};
+        const struct shape_value *v = &shape->values[i];
+        if (rows || strcmp(v->name, "od") != 0 || spec_uses(s, v->name)) {
+            out->values[out->value_count++] = (struct shape_value){must_strdup(v->name), v->value};
+        }
     }
-    out->value_count = shape->count;
 }
 
 /* The operands, the launch and its copies on the GPU. False: nothing can be measured at all. */
@@ -285,7 +291,7 @@ static bool join_kernel(struct arena *a, const struct bench_kernel *k, enum benc
     };
     memcpy(x->entry->ptx_sha256, k->ptx_sha256, sizeof x->entry->ptx_sha256);
     if (a->count == 1) {
-        keep_shape(a->out, &shape);
+        keep_shape(a->out, k->spec, &shape);
     }
     bool good = first->macs == x->entry->macs || first->macs == 0 || x->entry->macs == 0 ||
                 fail(e, "%s does %.6g multiply-adds and %s %.6g: they cannot be compared", first->name, first->macs,
@@ -351,8 +357,8 @@ static bool ran(struct arena *a, struct entrant *x, enum timing done, const stru
 static bool check(struct arena *a, struct entrant *x, struct error *e) {
     char *wrong = NULL;
     say(a, "checking", x->entry->name);
-    const bool good = x->entry->role == BENCH_CEILING ? cublas_product_check(&x->product, &wrong, e)
-                                                      : check_copies(x, &wrong, e);
+    const bool good =
+        x->entry->role == BENCH_CEILING ? cublas_product_check(&x->product, &wrong, e) : check_copies(x, &wrong, e);
     if (good && wrong != NULL) {
         put_out(x, true, wrong);
     }
@@ -391,7 +397,7 @@ static enum contest_end warm_up(struct arena *a, size_t *launches, struct error 
     enum contest_end end = CONTEST_DONE;
     double fastest = 0, spent = 0;
     bool any = true;
-    *launches = 1;
+    size_t wanted = 1;
     say(a, "warming up", "");
     for (int k = 0; k < MOST_WARM_UPS && any && spent < warm_up_seconds; ++k) {
         any = false;
@@ -402,15 +408,16 @@ static enum contest_end warm_up(struct arena *a, size_t *launches, struct error 
             if (x->timed == NULL) {
                 continue;
             }
-            if (!ran(a, x, timed_run(x->timed, *launches, &seconds, e), e, &end)) {
+            if (!ran(a, x, timed_run(x->timed, wanted, &seconds, e), e, &end)) {
                 return end;
             }
             any = true;
-            spent += seconds * (double)*launches;
+            spent += seconds * (double)wanted;
             fastest = fastest == 0 || seconds < fastest ? seconds : fastest;
         }
-        const double wanted = fastest > 0 ? measured_seconds / fastest + 1 : MOST_LAUNCHES;
-        *launches = wanted < MOST_LAUNCHES ? (size_t)wanted : MOST_LAUNCHES;
+        const double fill = fastest > 0 ? measured_seconds / fastest + 1 : MOST_LAUNCHES;
+        wanted = fill < MOST_LAUNCHES ? (size_t)fill : MOST_LAUNCHES;
+        *launches = any ? wanted : 0;
     }
     return end;
 }
@@ -421,6 +428,7 @@ static enum contest_end race(struct arena *a, size_t launches, struct error *e) 
     for (size_t i = 0; i < a->count; ++i) {
         if (a->entrants[i].timed != NULL) {
             a->entrants[i].entry->seconds = must_calloc(a->contest->rounds, sizeof(double));
+            a->entrants[i].start = must_calloc(a->contest->rounds, sizeof(double));
         }
     }
     say(a, "measuring", "");
@@ -439,11 +447,17 @@ static enum contest_end race(struct arena *a, size_t launches, struct error *e) 
                 put_out(x, false, must_strdup("the GPU's clock says that no time has passed"));
             } else if (x->timed != NULL) {
                 x->entry->seconds[r] = seconds;
+                x->start[r] = x->timed->start_seconds;
             }
         }
     }
     for (size_t i = 0; i < a->count; ++i) {
-        if (a->entrants[i].timed != NULL && !check(a, &a->entrants[i], e)) {
+        struct entrant *x = &a->entrants[i];
+        if (x->timed == NULL) {
+            continue;
+        }
+        x->entry->start_seconds = spread_of(x->start, a->contest->rounds).median;
+        if (!check(a, x, e)) {
             return CONTEST_FAILED;
         }
     }
@@ -484,6 +498,7 @@ static void arena_free(struct arena *a) {
         }
         cublas_product_free(&x->product);
         bound_free(&x->bound);
+        free(x->start);
     }
     cublas_close(a->cublas);
     for (size_t i = 0; i < a->right_count; ++i) {

@@ -1,5 +1,6 @@
 #include "bench.h"
 #include "../oracles/paired.h"
+#include "../ref/checked.h"
 #include "../ref/printable.h"
 #include "json_node.h"
 #include <inttypes.h>
@@ -36,6 +37,10 @@ static double tmacs(const struct bench_entry *x, double seconds) {
     return x->macs / seconds * 1e-12;
 }
 
+bool bench_host_bound(const struct bench_entry *x, double median_seconds) {
+    return x->start_seconds > 0.9 * median_seconds;
+}
+
 /* --- for people -------------------------------------------------------------------------------------------------- */
 
 void bench_print_head(FILE *out, const struct bench_head *h) {
@@ -46,15 +51,14 @@ void bench_print_head(FILE *out, const struct bench_head *h) {
     }
     fprintf(out, "; %s\n", h->date);
     fprintf(out,
-            "Every launch is on the next copy of its operands and result: between two on one copy, at least %d times "
-            "the L2\n(%.1f MiB) goes by, where the last column is not marked. Time is a launch's share of back-to-back "
-            "launches\nbetween two events, with the gap to the next; of several launches in a launch file, all "
-            "together.\n",
-            TIMING_L2_TIMES, (double)h->figures.l2_bytes / (1 << 20));
+            "Every launch is on the next copy of its operands and result; between two on one copy %d times the L2 "
+            "(%.3g MB) goes by,\nexcept where it says warm. A time is one launch's share of launches back to back "
+            "between two events; in it is the gap\nto the next. Ratios are of times within a round: median (least .. "
+            "most).\n",
+            TIMING_L2_TIMES, (double)h->figures.l2_bytes * 1e-6);
     if (h->no_ceilings != NULL) {
         char shown[1024];
-        fprintf(out, "no ceilings: %s\n",
-                printable(shown, sizeof shown, h->no_ceilings, strlen(h->no_ceilings)));
+        fprintf(out, "no ceilings: %s\n", printable(shown, sizeof shown, h->no_ceilings, strlen(h->no_ceilings)));
     }
 }
 
@@ -101,10 +105,14 @@ static void print_entry(FILE *out, const struct bench_shape *s, const struct ben
     if (top != NULL) {
         fprintf(out, "  %9.3f", paired_compare(top->seconds, x->seconds, s->rounds).ratio.median);
     }
-    fprintf(out, "  %zu x %.1f MB%s\n", x->copies, (double)x->copy_bytes * 1e-6,
+    fprintf(out, "  %zu x %.3g MB%s\n", x->copies, (double)x->copy_bytes * 1e-6,
             x->copies == TIMING_MOST_COPIES ? " (warm)" : "");
     if (x->launches > 1) {
         fprintf(out, "   %*s  its %zu launches together\n", (int)width, "", x->launches);
+    }
+    if (bench_host_bound(x, median)) {
+        fprintf(out, "   %*s  no faster than the host starts them: a launch takes it %.2f us\n", (int)width, "",
+                x->start_seconds * 1e6);
     }
 }
 
@@ -116,8 +124,8 @@ void bench_print(FILE *out, const struct bench_shape *s) {
     }
     fprintf(out, "\n");
     print_values(out, s);
-    fprintf(out, "; %zu round%s of %zu launch%s each\n", s->rounds, s->rounds == 1 ? "" : "s", s->launches,
-            s->launches == 1 ? "" : "es");
+    fprintf(out, s->launches > 0 ? "; %zu round%s of %zu launch%s each\n" : "\n", s->rounds, plural(s->rounds),
+            s->launches, s->launches == 1 ? "" : "es");
     fprintf(out, "   %-*s  %10s  %8s  %22s  %-20s", (int)width, "", "time us", "TMAC/s", "over A", "rounds");
     if (ceiling(s) != NULL) {
         fprintf(out, "  %9s", "over f16");
@@ -187,6 +195,8 @@ static struct fy_node *entry_node(struct fy_document *d, const struct bench_shap
     json_add(d, m, "macs", json_real(d, x->macs > 0, x->macs));
     json_add(d, m, "seconds", seconds);
     json_add(d, m, "median", json_real(d, true, median));
+    json_add(d, m, "start_seconds", json_real(d, true, x->start_seconds));
+    json_add(d, m, "host_bound", json_bool(d, bench_host_bound(x, median)));
     json_add(d, m, "tmacs", json_real(d, x->macs > 0, tmacs(x, median)));
     if (x != first && first->seconds != NULL) {
         json_add(d, m, "over_first", over_node(d, first, x, s->rounds));

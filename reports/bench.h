@@ -18,8 +18,9 @@ struct bench_entry { /* what was timed at one shape */
     char *toolkit;       /* as its PTX says, or NULL */
     size_t launches;     /* of its launch file, timed together */
     size_t copies, copy_bytes;
-    double macs;     /* multiply-adds of a launch, nt * od * id; 0: it has no such count */
-    double *seconds; /* (rounds) of a launch; NULL: there is no figure, and `why` */
+    double macs;          /* multiply-adds of a launch, nt * od * id; 0: it has no such count */
+    double *seconds;      /* (rounds) of a launch; NULL: there is no figure, and `why` */
+    double start_seconds; /* what the host took for one, median over the rounds */
     char *why;
     bool wrong; /* `why` is a wrong result, or a launch that was refused or stopped */
 };
@@ -45,13 +46,16 @@ struct bench_head { /* where, when and how */
 
 /* What was measured, before the tables. */
 void bench_print_head(FILE *out, const struct bench_head *h);
+/* The figure is the host's rate of launches, and not the time of the launch. */
+bool bench_host_bound(const struct bench_entry *x, double median_seconds);
+
 /* One row an entry: median time, TMAC/s, and over the first kernel and over cuBLAS f16 the median of the ratios within
  * each round. */
 void bench_print(FILE *out, const struct bench_shape *s);
 
-/* {"bench": {device, driver, date, command ...}}, then a line a shape: {"shape", "rounds", "launches", "entries": [{...,
- * "seconds": [of every round], "median", "tmacs", "over_first": {"median", "least", "most", "separated", "overlap"},
- * "over_cublas_f16"}]}; a regular file whole or not at all, as file_put. */
+/* {"bench": {device, driver, date, command ...}}, then a line a shape: {"shape", "rounds", "launches", "entries":
+ * [{..., "seconds": [of every round], "median", "tmacs", "over_first": {"median", "least", "most", "separated",
+ * "overlap"}, "over_cublas_f16"}]}; a regular file whole or not at all, as file_put. */
 bool bench_json(const char *path, const struct bench_head *h, const struct bench_shape *shapes, size_t count,
                 struct error *e);
 

@@ -8,12 +8,12 @@
 
 typedef int lt_status; /* cublasStatus_t */
 enum { LT_SUCCESS = 0 };
-enum { LT_F32 = 0, LT_F16 = 2, LT_I8 = 3, LT_I32 = 10 };    /* cudaDataType */
-enum { LT_SUMS_F32 = 68, LT_SUMS_I32 = 72 };                /* cublasComputeType_t */
-enum { LT_TRANSPOSE_A = 3, LT_WORKSPACE = 1 };              /* attributes of an operation, of a preference */
-enum { LT_TRANSPOSED = 1 };                                 /* cublasOperation_t */
-enum { WEIGHT, ACTIVATION, RESULT };                        /* of layout[] */
-enum { ALGORITHMS = 16, TRIES = 3, LAUNCHES_A_TRY = 8 };    /* of which the fastest is taken */
+enum { LT_F32 = 0, LT_F16 = 2, LT_I8 = 3, LT_I32 = 10 }; /* cudaDataType */
+enum { LT_SUMS_F32 = 68, LT_SUMS_I32 = 72 };             /* cublasComputeType_t */
+enum { LT_TRANSPOSE_A = 3, LT_WORKSPACE = 1 };           /* attributes of an operation, of a preference */
+enum { LT_TRANSPOSED = 1 };                              /* cublasOperation_t */
+enum { WEIGHT, ACTIVATION, RESULT };                     /* of layout[] */
+enum { ALGORITHMS = 16, TRIES = 3, LAUNCHES_A_TRY = 8 }; /* of which the fastest is taken */
 enum { WORKSPACE = 64 << 20, ALIGNMENT = 256, F16_MOST = 8 /* of a magnitude */ };
 
 struct lt_algorithm { /* cublasLtMatmulHeuristicResult_t */
@@ -263,7 +263,8 @@ static bool make(struct cublas_product *p, size_t l2_bytes, struct error *e) {
     if (!p->host_weight || !p->host_activation)
         return fail(e, "no memory for %zu bytes", weights + activations);
     if (!describe(p, e) || !allocate(p, &p->workspace, WORKSPACE, 1, e) ||
-        !allocate(p, &p->weight, p->weight_stride, p->timed.copies, e) || !allocate(p, &p->activation, p->activation_stride, p->timed.copies, e) ||
+        !allocate(p, &p->weight, p->weight_stride, p->timed.copies, e) ||
+        !allocate(p, &p->activation, p->activation_stride, p->timed.copies, e) ||
         !allocate(p, &p->result, p->result_stride, p->timed.copies, e))
         return false;
     draw(p->kind, 0, weights, p->host_weight);

@@ -1,5 +1,5 @@
-/* The part of the CUDA driver API that a launch and its timing need, opened at run time: the binary never links libcuda.
- * Source: CUDA Driver API reference manual 13.0 (names, numbers and signatures of its ABI). */
+/* The part of the CUDA driver API that a launch and its timing need, opened at run time: the binary never links
+ * libcuda. Source: CUDA Driver API reference manual 13.0 (names, numbers and signatures of its ABI). */
 #ifndef GPU_DEVICE_DRIVER_H
 #define GPU_DEVICE_DRIVER_H
 

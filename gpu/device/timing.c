@@ -2,7 +2,8 @@
 #include "../../ref/checked.h"
 #include <stdlib.h>
 
-enum { LEAD = 2, ALIGNMENT = 256 /* as cuMemAlloc gives it */ };
+/* QUEUE: as many launches a stream takes for sure before the host has to wait for the GPU. */
+enum { LEAD = 2, QUEUE = 256, ALIGNMENT = 256 /* as cuMemAlloc gives it */ };
 
 size_t timing_copies(size_t bytes, size_t l2_bytes) {
     const size_t others = bytes ? (TIMING_L2_TIMES * l2_bytes + bytes - 1) / bytes : 1;
@@ -59,9 +60,16 @@ static enum timing wait(struct timed *t, struct error *e) {
 static enum timing run_between(struct timed *t, size_t launches, cu_event begin, cu_event end, double *seconds,
                                struct error *e) {
     const struct driver *d = t->gpu->driver;
-    for (size_t i = 0; i < LEAD + launches; ++i)
+    double began = 0;
+    for (size_t i = 0; i < LEAD + launches; ++i) {
+        began = i == LEAD ? gpu_seconds_now() : began;
+        if (i == LEAD + QUEUE)
+            t->start_seconds = (gpu_seconds_now() - began) / QUEUE;
         if ((i == LEAD && !driver_check(d, d->event_record(begin, NULL), e, "cuEventRecord")) || !start_next(t, e))
             return refused(t);
+    }
+    if (launches <= QUEUE)
+        t->start_seconds = (gpu_seconds_now() - began) / (double)launches;
     if (!driver_check(d, d->event_record(end, NULL), e, "cuEventRecord"))
         return refused(t);
     const enum timing done = wait(t, e);

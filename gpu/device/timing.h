@@ -3,8 +3,8 @@
  * What is timed has several copies of everything that it reads and writes, and each launch is on the next one: by the
  * time a copy's turn comes again, the bytes of all others have gone through the L2 cache, so that every launch finds
  * that cold of its own operands, as the layers of a model do. Launches follow each other on one stream without a wait,
- * between two events: a launch's time has in it the gap to the next one (about a microsecond), and none of the launch's
- * way through the driver as long as that is the shorter. */
+ * between two events: a launch's time has in it the gap to the next one (about a microsecond), and the host's work for
+ * it only where that takes longer than the launch. */
 #ifndef GPU_DEVICE_TIMING_H
 #define GPU_DEVICE_TIMING_H
 
@@ -24,6 +24,8 @@ struct timed {
     size_t copies, bytes; /* bytes of one copy */
     size_t next;          /* the copy that the next launch is on */
     size_t launched;      /* copies that hold the result of a launch: those before `next`, cyclically */
+    double start_seconds; /* of the last timed_run: what the host took to start a launch; where that is more than the
+                           * launch's own time, its figure is the host's and not its own */
     bool (*start)(struct timed *t, size_t copy, struct error *e); /* puts a launch on a copy into the default stream */
 };
 
