@@ -2,8 +2,8 @@
 #include "../gpu/device/cublas.h"
 #include "../oracles/paired.h"
 #include "../ref/checked.h"
-#include "../ref/half.h"
 #include "../ref/rcp_approx.h"
+#include "bench_right.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +11,6 @@
  * measurement is long enough for the clock behind events, half a microsecond, and for the way into the first launch. */
 static const double warm_up_seconds = 0.25, measured_seconds = 2e-3;
 enum { MOST_LAUNCHES = 10000, MOST_WARM_UPS = 1000 };
-
-/* What a contract says of its made operands; kernels of one contract and split share it. */
-struct right {
-    const struct contract *contract;
-    struct split split;
-    struct operands operands;
-    uint8_t *result; /* (operands.result_bytes) */
-    bool in_files;   /* the operands are those of one launch file, and nobody else's */
-};
 
 struct entrant {
     struct bench_entry *entry;
@@ -36,8 +27,7 @@ struct arena { /* what one contest holds */
     struct gpu *gpu;
     struct gpu_figures figures;
     struct cublas *cublas;
-    struct right **rights; /* (right_count) */
-    size_t right_count;
+    struct rights rights;
     struct entrant *entrants; /* (count) */
     size_t count;
     struct bench_shape *out;
@@ -59,141 +49,14 @@ static void put_out(struct entrant *x, bool wrong, char *why) {
     x->timed = NULL;
 }
 
-/* --- what is right ----------------------------------------------------------------------------------------------- */
-
-static bool same_split(const struct split *a, const struct split *b) {
-    return a->kind == b->kind && a->multiprocessors == b->multiprocessors && a->cut_count == b->cut_count &&
-           memcmp(a->cuts, b->cuts, a->cut_count * sizeof *a->cuts) == 0;
-}
-
-/* Its operands do not depend on the kernel, so that all that share formats work on the same numbers. */
-static struct right *make_right(const struct contract *k, struct operands_request *r, struct error *e) {
-    struct right *right = must_calloc(1, sizeof *right);
-    *right = (struct right){.contract = k, .split = r->split};
-    char *id = must_format("bench/%s/%s/nt%zu.od%zu.id%zu/%s", k->weight != NULL ? k->weight : "", k->activation, r->nt,
-                           r->od, r->id, data_class_names[r->data]);
-    r->key = random_key(id);
-    free(id);
-    bool good = operands_make(r, &right->operands, e);
-    if (good) {
-        right->operands.lent = true;
-        right->result = malloc(right->operands.result_bytes + 1);
-        good = right->result != NULL || fail(e, "no memory for a result of %zu bytes", right->operands.result_bytes);
-    }
-    if (!good) {
-        operands_free(&right->operands);
-        free(right);
-        return NULL;
-    }
-    k->evaluate(&right->operands.view, right->result);
-    return right;
-}
-
-static const struct right *right_of(struct arena *a, const struct spec *s, const struct shape *shape, struct error *e) {
-    const struct contract *k = contract_named(s->contract);
-    struct operands_request r = {.contract = k, .data = a->contest->data};
-    if (!sets_operands(s, shape, &r, e)) {
-        return NULL;
-    }
-    for (size_t i = 0; i < a->right_count && !s->operands_in_files; ++i) {
-        const struct right *there = a->rights[i];
-        const struct contract_operands *o = &there->operands.view;
-        if (there->contract == k && !there->in_files && o->nt == r.nt && (k->weight == NULL || o->od == r.od) &&
-            o->id == r.id && same_split(&there->split, &s->split)) {
-            return there;
-        }
-    }
-    say(a, "right results by contract", s->contract);
-    struct right *right = make_right(k, &r, e);
-    if (right != NULL) {
-        right->in_files = s->operands_in_files;
-        a->rights = must_realloc(a->rights, a->right_count + 1, sizeof *a->rights);
-        a->rights[a->right_count++] = right;
-    }
-    return right;
-}
-
-/* The bytes that a buffer must hold after the launches; NULL: any. */
-static const uint8_t *expected(const struct entrant *x, size_t buffer) {
-    const struct launch_buffer *b = &x->bound.launch.buffers[buffer];
-    return b->role == BUFFER_SCRATCH   ? NULL
-           : b->role == BUFFER_IN      ? b->data
-           : buffer == x->bound.result ? x->right->result
-                                       : x->bound.expected[buffer];
-}
-
-/* The launch file's own bytes are not those of the contract: nobody knows what is right. */
-static bool is_disputed(const struct entrant *x) {
-    const size_t i = x->bound.result;
-    return i != SIZE_MAX && x->bound.expected[i] != NULL &&
-           memcmp(x->bound.expected[i], x->right->result, x->right->operands.result_bytes) != 0;
-}
-
-/* Somebody says what each output is. */
-static bool is_judged(const struct entrant *x, const struct spec *s, struct error *e) {
-    for (size_t i = 0; i < x->bound.launch.buffer_count; ++i) {
-        const struct launch_buffer *b = &x->bound.launch.buffers[i];
-        if (b->role == BUFFER_OUT && expected(x, i) == NULL) {
-            return fail(e,
-                        "%s: nobody says what is right in buffer %s (no contract, no `expect`), and without that "
-                        "there is no figure",
-                        s->path, b->name);
-        }
-    }
-    return true;
-}
-
-/* The first cell of a copy's buffer that is wrong, and how many are. */
-static char *describe(const struct entrant *x, size_t copy, size_t buffer, const uint8_t *want, const uint8_t *got) {
-    const struct launch_buffer *b = &x->bound.launch.buffers[buffer];
-    const size_t n = b->cell_bytes, cells = b->bytes / n, od = x->right != NULL ? x->right->operands.view.od : 0;
-    const bool matrix = buffer == x->bound.result && od > 0 && cells % od == 0;
-    size_t first = cells, count = 0;
-    for (size_t i = 0; i < cells; ++i) {
-        if (memcmp(want + i * n, got + i * n, n) != 0) {
-            first = first < cells ? first : i;
-            ++count;
-        }
-    }
-    uint64_t w = 0, g = 0; /* low bytes first, as the GPU's and every host that CUDA runs on */
-    memcpy(&w, want + first * n, n);
-    memcpy(&g, got + first * n, n);
-    char *cell = matrix ? must_format("token %zu, row %zu", first / od, first % od)
-                        : must_format("byte %zu of buffer %s", first * n, b->name);
-    char *values =
-        b->is_f32 ? must_format(" (%g, %g)", bits_float((uint32_t)w), bits_float((uint32_t)g)) : must_strdup("");
-    char *text = must_format("%s: want 0x%0*llx, got 0x%0*llx%s; %zu of %zu cells of copy %zu", cell, (int)(2 * n),
-                             (unsigned long long)w, (int)(2 * n), (unsigned long long)g, values, count, cells, copy);
-    free(cell);
-    free(values);
-    return text;
-}
-
-/* Holds every copy that a launch was on since the poison to what is right. *wrong: NULL, or what is not. */
-static bool check_copies(const struct entrant *x, char **wrong, struct error *e) {
-    const struct timed *t = &x->copies.timed;
-    bool good = true;
-    *wrong = NULL;
-    for (size_t k = 0; k < x->bound.launch.buffer_count; ++k) {
-        const uint8_t *want = expected(x, k);
-        const size_t bytes = x->bound.launch.buffers[k].bytes;
-        uint8_t *got = want != NULL ? malloc(bytes + 1) : NULL;
-        if (want != NULL && got == NULL) {
-            return fail(e, "no memory for a copy of %zu bytes", bytes);
-        }
-        for (size_t i = 0; good && got != NULL && *wrong == NULL && i < t->launched; ++i) {
-            const size_t copy = (t->next + t->copies - t->launched + i) % t->copies;
-            good = launch_copies_fetch(&x->copies, copy, k, got, e);
-            if (good && memcmp(want, got, bytes) != 0) {
-                *wrong = describe(x, copy, k, want, got);
-            }
-        }
-        free(got);
-    }
-    return good;
-}
-
 /* --- who takes part ---------------------------------------------------------------------------------------------- */
+
+static void take_part(const struct arena *a, struct entrant *x, struct timed *t) {
+    x->timed = t;
+    x->entry->copies = t->copies;
+    x->entry->copy_bytes = t->bytes;
+    x->entry->warm = (t->copies - 1) * t->bytes < TIMING_L2_TIMES * a->figures.l2_bytes;
+}
 
 /* nt * od * id of a product; 0: it is none, or has no such names. */
 static double macs_of(const struct spec *s, const struct shape *shape) {
@@ -246,19 +109,23 @@ static bool join(struct arena *a, struct entrant *x, const struct bench_kernel *
         put_out(x, false, must_strdup("fixtures/golden/rcp_approx_sm90.bin.zz is absent, and with it what is right"));
         return true;
     }
-    if (c != NULL && (x->right = right_of(a, s, shape, e)) == NULL) {
-        return false;
+    if (c != NULL) {
+        say(a, "right results for", s->kernel);
+        x->right = rights_of(&a->rights, s, shape, a->contest->data, e);
+        if (x->right == NULL) {
+            return false;
+        }
     }
     if (!bind_launch(s, k->module, shape, c != NULL ? &x->right->operands : NULL, 1, &x->bound, e)) {
         return false;
     }
     bound_options(&x->bound, a->contest->judging->threads, &a->contest->judging->launch);
-    if (is_disputed(x)) {
+    if (right_disputed(&x->bound, x->right)) {
         put_out(x, false, must_strdup("its contract and its `expect` disagree on what is right"));
         return true;
     }
     say(a, "copies for", s->kernel);
-    if (!bound_check(&x->bound, e) || !is_judged(x, s, e) ||
+    if (!bound_check(&x->bound, e) || !right_known(&x->bound, x->right, e) ||
         !launch_copies_open(a->gpu, &x->bound, a->figures.l2_bytes, &x->copies, &refused, e)) {
         return false;
     }
@@ -266,9 +133,7 @@ static bool join(struct arena *a, struct entrant *x, const struct bench_kernel *
         put_out(x, true, refused);
         return true;
     }
-    x->timed = &x->copies.timed;
-    x->entry->copies = x->timed->copies;
-    x->entry->copy_bytes = x->timed->bytes;
+    take_part(a, x, &x->copies.timed);
     return true;
 }
 
@@ -324,9 +189,7 @@ static void join_ceiling(struct arena *a, enum cublas_kind kind) {
         put_out(x, false, must_strdup(why.text));
         return;
     }
-    x->timed = &x->product.timed;
-    x->entry->copies = x->timed->copies;
-    x->entry->copy_bytes = x->timed->bytes;
+    take_part(a, x, &x->product.timed);
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------ */
@@ -357,8 +220,8 @@ static bool ran(struct arena *a, struct entrant *x, enum timing done, const stru
 static bool check(struct arena *a, struct entrant *x, struct error *e) {
     char *wrong = NULL;
     say(a, "checking", x->entry->name);
-    const bool good =
-        x->entry->role == BENCH_CEILING ? cublas_product_check(&x->product, &wrong, e) : check_copies(x, &wrong, e);
+    const bool good = x->entry->role == BENCH_CEILING ? cublas_product_check(&x->product, &wrong, e)
+                                                      : right_check(&x->copies, x->right, &wrong, e);
     if (good && wrong != NULL) {
         put_out(x, true, wrong);
     }
@@ -501,12 +364,7 @@ static void arena_free(struct arena *a) {
         free(x->start);
     }
     cublas_close(a->cublas);
-    for (size_t i = 0; i < a->right_count; ++i) {
-        operands_free(&a->rights[i]->operands);
-        free(a->rights[i]->result);
-        free(a->rights[i]);
-    }
-    free(a->rights);
+    rights_free(&a->rights);
     free(a->entrants);
 }
 

@@ -105,8 +105,7 @@ static void print_entry(FILE *out, const struct bench_shape *s, const struct ben
     if (top != NULL) {
         fprintf(out, "  %9.3f", paired_compare(top->seconds, x->seconds, s->rounds).ratio.median);
     }
-    fprintf(out, "  %zu x %.3g MB%s\n", x->copies, (double)x->copy_bytes * 1e-6,
-            x->copies == TIMING_MOST_COPIES ? " (warm)" : "");
+    fprintf(out, "  %zu x %.3g MB%s\n", x->copies, (double)x->copy_bytes * 1e-6, x->warm ? " (warm)" : "");
     if (x->launches > 1) {
         fprintf(out, "   %*s  its %zu launches together\n", (int)width, "", x->launches);
     }
@@ -192,6 +191,7 @@ static struct fy_node *entry_node(struct fy_document *d, const struct bench_shap
     json_add(d, m, "launches_of_the_file", json_number(d, "%zu", x->launches));
     json_add(d, m, "copies", json_number(d, "%zu", x->copies));
     json_add(d, m, "copy_bytes", json_number(d, "%zu", x->copy_bytes));
+    json_add(d, m, "warm", json_bool(d, x->warm));
     json_add(d, m, "macs", json_real(d, x->macs > 0, x->macs));
     json_add(d, m, "seconds", seconds);
     json_add(d, m, "median", json_real(d, true, median));

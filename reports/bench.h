@@ -18,6 +18,7 @@ struct bench_entry { /* what was timed at one shape */
     char *toolkit;       /* as its PTX says, or NULL */
     size_t launches;     /* of its launch file, timed together */
     size_t copies, copy_bytes;
+    bool warm;            /* too few copies: the L2 may hold some of the next one */
     double macs;          /* multiply-adds of a launch, nt * od * id; 0: it has no such count */
     double *seconds;      /* (rounds) of a launch; NULL: there is no figure, and `why` */
     double start_seconds; /* what the host took for one, median over the rounds */
