@@ -1,6 +1,7 @@
 #include "devices.h"
 #include "../gpu/device/device.h"
 #include "command.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,20 @@ int devices_open(const char *command, struct devices *d, const struct arch **arc
     }
     *arch = arch_of_gpu(first.sm);
     return -1;
+}
+
+bool devices_list(FILE *out, struct error *e) {
+    struct device_identity id;
+    int here;
+    bool good = device_count(&here, e);
+    for (int i = 0; good && i < here; ++i) {
+        good = device_identify(i, &id, e);
+        if (good) {
+            fprintf(out, "%d  %s (sm_%d), driver %s, CUDA %d.%d\n", i, id.name, id.sm, id.driver,
+                    id.cuda_version / 1000, id.cuda_version % 1000 / 10);
+        }
+    }
+    return good;
 }
 
 int devices_turn(const struct devices *d, size_t turn) {

@@ -3,8 +3,10 @@
 #define CLI_DEVICES_H
 
 #include "../gpu/arch.h"
+#include "../ref/error.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct devices { /* all zeros: the first GPU */
     bool given;  /* the option was */
@@ -24,9 +26,12 @@ int devices_option(const char *command, const char *text, struct devices *d);
  * many, or those of `all` are of several architectures, whose limits and tensor cores a run could not judge by. */
 int devices_open(const char *command, struct devices *d, const struct arch **arch);
 
-/* The GPU of the turn-th case (launch_options.gpu): the same whatever the threads, so that a run can be repeated; but
+/* The GPU whose turn it is (launch_options.gpu): the same whatever the threads, so that a run can be repeated; but
  * where that one is lost, one that is not. */
 int devices_turn(const struct devices *d, size_t turn);
+
+/* One line a GPU: "0  NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0". Fails where there is none. */
+bool devices_list(FILE *out, struct error *e);
 
 /* " --device 2" for the command that runs a case again; "" for the first, and for all. */
 #define DEVICES_AGAIN 32

@@ -156,7 +156,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     return something_to_run(g, o, missed, code, e) && load_modules(g, e);
 }
 
-/* turn: its place among the cases that are run. */
+/* turn: whose it is on several GPUs. */
 static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, size_t turn, int threads,
                      struct outcome *out) {
     struct shape_value values[3];
@@ -190,6 +190,19 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     free(again);
 }
 
+/* Several GPUs take turns shape by shape: what the data classes of one shape say together must not depend on who ran
+ * which. turns[i]: of the i-th case that is run. */
+static size_t *take_turns(const struct gate *g, const size_t *order, size_t n) {
+    size_t *turns = must_calloc(n + 1, sizeof *turns);
+    for (size_t i = 1; i < n; ++i) {
+        const struct test_case *a = &g->list.cases[order[i - 1]], *b = &g->list.cases[order[i]];
+        const bool same = a->spec == b->spec && a->nt == b->nt && a->od == b->od && a->depth == b->depth &&
+                          a->tensor == b->tensor && a->files == b->files;
+        turns[i] = turns[i - 1] + !same;
+    }
+    return turns;
+}
+
 /* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */
 static void run_cases(struct gate *g, const struct options *o) {
     size_t *order = must_calloc(g->list.count + 1, sizeof *order), n = 0, done = 0;
@@ -200,11 +213,12 @@ static void run_cases(struct gate *g, const struct options *o) {
     }
     g->outcomes = must_calloc(n + g->list.model_count, sizeof *g->outcomes);
     g->outcome_count = n;
+    size_t *turns = take_turns(g, order, n);
     const int outer = (size_t)o->judging.threads < n ? o->judging.threads : (int)n, inner = o->judging.threads / outer;
     const bool progress = isatty(STDERR_FILENO);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
     for (size_t i = 0; i < n; ++i) {
-        run_case(g, o, &g->list.cases[order[i]], i, inner, &g->outcomes[i]);
+        run_case(g, o, &g->list.cases[order[i]], turns[i], inner, &g->outcomes[i]);
         if (progress) {
 #pragma omp critical(progress)
             fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, g->list.cases[order[i]].id);
@@ -213,6 +227,7 @@ static void run_cases(struct gate *g, const struct options *o) {
     if (progress) {
         fprintf(stderr, "\r\033[K");
     }
+    free(turns);
     free(order);
 }
 

@@ -215,8 +215,9 @@ struct launch_options judging_launch(const struct judging *j, size_t turn) {
 }
 
 void judging_note_gpu(const struct judging *j, const struct launch_options *ran, struct outcome *o) {
-    if (j->devices.count > 1 && o->findings.count > 0) {
-        findings_note(&o->findings, "it ran on GPU %d; rerun takes GPU 0, --device %d this one", ran->gpu, ran->gpu);
+    if (j->devices.count > 1 && ran->gpu > 0 && o->findings.count > 0) {
+        findings_note(&o->findings, "it ran on GPU %d; rerun takes GPU 0, with --device %d that one", ran->gpu,
+                      ran->gpu);
     }
 }
 
