@@ -120,15 +120,25 @@ static int exit_code(const struct bench *b) {
     return wrong ? EXIT_KERNEL_WRONG : figures ? EXIT_PASSED : EXIT_NOTHING_RAN;
 }
 
+/* The user's sets, and the values of one of the six shapes; names stay the user's and the table's. */
+static struct sets sets_of(const struct options *o, size_t shape) {
+    struct sets s = o->sets;
+    for (size_t i = 0; o->six && i < 3 && s.count < SETS_MAX; ++i) {
+        s.values[s.count++] = six[shape][i];
+    }
+    return s;
+}
+
 static bool run_shapes(struct bench *b, const struct options *o, struct error *e) {
     const size_t count = o->six ? MOST_SHAPES : 1;
     enum contest_end end = CONTEST_DONE;
     for (size_t i = 0; i < count && end == CONTEST_DONE; ++i) {
         char *progress = isatty(STDERR_FILENO) ? must_format("[%zu/%zu]", i + 1, count) : NULL;
+        const struct sets sets = sets_of(o, i);
         const struct contest c = {.kernels = b->kernels,
                                   .kernel_count = b->kernel_count,
-                                  .sets = &o->sets,
-                                  .more = o->six ? six[i] : usual,
+                                  .sets = &sets,
+                                  .more = usual,
                                   .more_count = 3,
                                   .data = o->data,
                                   .rounds = (size_t)o->rounds,

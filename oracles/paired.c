@@ -18,6 +18,19 @@ struct spread spread_of(const double *x, size_t n) {
     return s;
 }
 
+/* Rounds that do not have all of fast below and all of slow at or above a border, for the best of all borders. */
+static size_t overlap_of(const double *fast, const double *slow, size_t rounds) {
+    size_t least = rounds;
+    for (size_t border = 0; border < rounds; ++border) {
+        size_t out = 0;
+        for (size_t r = 0; r < rounds; ++r) {
+            out += fast[r] >= slow[border] || slow[r] < slow[border];
+        }
+        least = out < least ? out : least;
+    }
+    return least;
+}
+
 struct paired paired_compare(const double *base, const double *other, size_t rounds) {
     double *ratio = must_calloc(rounds, sizeof *ratio);
     for (size_t r = 0; r < rounds; ++r) {
@@ -26,11 +39,7 @@ struct paired paired_compare(const double *base, const double *other, size_t rou
     struct paired p = {.ratio = spread_of(ratio, rounds)};
     free(ratio);
     const bool other_first = p.ratio.median >= 1;
-    const double *fast = other_first ? other : base, *slow = other_first ? base : other;
-    const double worst = spread_of(fast, rounds).most, best = spread_of(slow, rounds).least;
-    p.separated = worst < best;
-    for (size_t r = 0; r < rounds; ++r) {
-        p.overlap += fast[r] >= best || slow[r] <= worst;
-    }
+    p.overlap = other_first ? overlap_of(other, base, rounds) : overlap_of(base, other, rounds);
+    p.separated = p.overlap == 0;
     return p;
 }

@@ -18,9 +18,8 @@ struct paired {
     struct spread ratio; /* over the rounds r, of base[r] / other[r]: above 1 where `other` is faster */
     bool separated;      /* the slowest round of the faster one (by the median of the ratios) is still faster than the
                           * fastest round of the slower one */
-    size_t overlap; /* rounds in which one of the two took a time that, over all rounds, both were on either side of
-                     * or at: base[r] or other[r] within [fastest of the slower, slowest of the faster]. 0 where
-                     * they are separated, and only there */
+    size_t overlap;      /* rounds that would have to be left out, at the least, for them to be separated: 0 where they
+                          * are, and only there; one outlier is 1; all, where they are the same */
 };
 
 /* base, other (rounds): times, all above 0, of the same rounds. rounds >= 1. */

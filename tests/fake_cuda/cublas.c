@@ -1,10 +1,10 @@
 /* A stand-in for libcublasLt beside the one for libcuda: products of device memory, which is host memory, on the host,
- * in the two forms that gpu/device/cublas.c asks for. It offers three algorithms: the first takes 30 us of the
- * stand-in's clock, the second, which is the fastest, is refused at its first launch, the third takes 20 us. What goes
+ * in the two forms that gpu/device/cublas.c asks for. It offers three algorithms: the first takes 3 ms of the
+ * stand-in's clock, the second, which is the fastest, is refused at its first launch, the third takes 2 ms. What goes
  * wrong is chosen by
  *
  *   FAKE_CUBLAS   "create", "heuristic" (it offers none), "wrong" (a cell of every product), "late" (of every product
- *                 after the 2000th) */
+ *                 after the 200th) */
 #include "../../ref/half.h"
 #include <dlfcn.h>
 #include <stdint.h>
@@ -123,7 +123,7 @@ API status cublasLtMatmul(void *h, void *operation, const void *alpha, const voi
         return INVALID;
     if (algorithm[0] == 1)
         return NOT_SUPPORTED;
-    pass(algorithm[0] == 0 ? 0.03 : 0.02);
+    pass(algorithm[0] == 0 ? 3 : 2);
     for (uint64_t j = 0; j < n; ++j)
         for (uint64_t i = 0; i < m; ++i) {
             int32_t sum = 0;
@@ -139,7 +139,7 @@ API status cublasLtMatmul(void *h, void *operation, const void *alpha, const voi
             else
                 ((int32_t *)d)[j * (uint64_t)ld->leading + i] = sum;
         }
-    if (want("wrong") || (want("late") && ++products > 2000))
+    if (want("wrong") || (want("late") && ++products > 200))
         *(uint8_t *)d ^= 1;
     return OK;
 }

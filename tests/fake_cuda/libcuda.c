@@ -258,7 +258,7 @@ static void twice(void **params, unsigned threads) { /* x, y, n */
     const int32_t n = integer(params, 2);
     for (unsigned i = 0; i < threads && i < (unsigned)n; ++i)
         y[i] = (int32_t)(2u * (uint32_t)x[i]);
-    if (want("wrong"))
+    if (want("wrong") || (want("late") && now->launches > 200))
         y[n / 2] ^= 1;
     if (want("unwritten"))
         memcpy(&y[n - 1], "\xad\xde\xa5\x7f", 4); /* the poison */
