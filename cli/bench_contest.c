@@ -255,6 +255,13 @@ static enum contest_end prove(struct arena *a, struct error *e) {
     return end;
 }
 
+/* No ratio could be made of it. */
+static void no_time(struct entrant *x) {
+    if (x->timed != NULL) {
+        put_out(x, false, must_strdup("the GPU's clock says that no time has passed"));
+    }
+}
+
 /* Works until the GPU is warm. *launches = how many of the fastest fill a measurement. */
 static enum contest_end warm_up(struct arena *a, size_t *launches, struct error *e) {
     enum contest_end end = CONTEST_DONE;
@@ -274,9 +281,13 @@ static enum contest_end warm_up(struct arena *a, size_t *launches, struct error 
             if (!ran(a, x, timed_run(x->timed, wanted, &seconds, e), e, &end)) {
                 return end;
             }
+            if (x->timed == NULL || (!(seconds > 0) && wanted == MOST_LAUNCHES)) {
+                no_time(x);
+                continue;
+            }
             any = true;
             spent += seconds * (double)wanted;
-            fastest = fastest == 0 || seconds < fastest ? seconds : fastest;
+            fastest = seconds > 0 && (fastest == 0 || seconds < fastest) ? seconds : fastest;
         }
         const double fill = fastest > 0 ? measured_seconds / fastest + 1 : MOST_LAUNCHES;
         wanted = fill < MOST_LAUNCHES ? (size_t)fill : MOST_LAUNCHES;
@@ -306,8 +317,8 @@ static enum contest_end race(struct arena *a, size_t launches, struct error *e) 
             if (!ran(a, x, timed_run(x->timed, launches, &seconds, e), e, &end)) {
                 return end;
             }
-            if (x->timed != NULL && !(seconds > 0)) { /* no ratio could be made of it */
-                put_out(x, false, must_strdup("the GPU's clock says that no time has passed"));
+            if (x->timed != NULL && !(seconds > 0)) {
+                no_time(x);
             } else if (x->timed != NULL) {
                 x->entry->seconds[r] = seconds;
                 x->start[r] = x->timed->start_seconds;

@@ -49,7 +49,7 @@ static enum timing wait(struct timed *t, struct error *e) {
     if (r == CU_SUCCESS)
         return TIMING_DONE;
     if (r == CU_NOT_READY) {
-        fail(e, "a launch did not end within %d seconds on the GPU", gpu_longest());
+        fail(e, "a launch did not end within %d second%s on the GPU", gpu_longest(), plural((size_t)gpu_longest()));
         return TIMING_FAILED;
     }
     driver_check(t->gpu->driver, r, e, "the GPU stopped a launch");
