@@ -394,7 +394,6 @@ enum contest_end contest_run(const struct contest *c, struct bench_head *h, stru
             end = end == CONTEST_DONE ? race(&a, out->launches, e) : end;
         }
     }
-    say(&a, "", "");
     arena_free(&a);
     if (a.gpu != NULL) {
         gpu_leave(a.gpu);

@@ -185,7 +185,9 @@ Test(bench, six_shapes) {
 Test(bench, json_has_every_round) {
     static const char command[] = "a.yaml b.yaml wrong.yaml --rounds 3 --json out.json";
     expect("FAKE_CUDA=", command, 1, LIST("1000.00"), NULL);
-    struct result r = run_shell(must_format("cat %s/out.json", run_folder));
+    char *cat = must_format("cat %s/out.json", run_folder);
+    struct result r = run_shell(cat);
+    free(cat);
     static const char *const there[] = {
         "{\"bench\": {\"device\": \"Fake GPU\", \"sm\": 90, ",
         "\"command\": \"warpproof bench a.yaml b.yaml wrong.yaml --rounds 3 --json out.json\", \"data\": \"rand\", "
