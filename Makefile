@@ -164,11 +164,16 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1 $(1)/bank-patterns
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1 $(1)/fake_cuda/libcublasLt.so $(1)/bank-patterns
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
 $(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c ref/half.c ref/half.h Makefile | setup-build
+	@mkdir -p $$(@D)
+	@echo 'cc   $$<'
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$(filter %.c,$$^)
+
+$(1)/fake_cuda/libcublasLt.so: tests/fake_cuda/cublas.c ref/half.c ref/half.h Makefile | setup-build
 	@mkdir -p $$(@D)
 	@echo 'cc   $$<'
 	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$(filter %.c,$$^)

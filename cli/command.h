@@ -24,6 +24,7 @@ int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int greedy_main(int argc, char **argv);
+int bench_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int prove_main(int argc, char **argv);
 int evidence_main(int argc, char **argv);

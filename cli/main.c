@@ -18,6 +18,7 @@ static const struct {
     {"audit", "what in a PTX file leaves bits open", audit_main},
     {"plants", "plant every fault, show which oracle names it", plants_main},
     {"prove", "layout proofs: fragments, banks", prove_main},
+    {"bench", "time kernels against each other on a GPU, and only right ones", bench_main},
     {"greedy", "a model's greedy ids, kernel against reference", greedy_main},
     {"evidence", "recorded runs on GPUs, and whether they still hold", evidence_main},
     {"inspect", "show a GGUF file: tensors, formats, ranges", inspect_main},
