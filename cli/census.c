@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: warpproof census KERNEL [--set NAME=VALUE]... [--lines N] [--arch NAME] [--json FILE] [-j N]\n"
@@ -58,18 +57,6 @@ struct options {
     struct judging judging;
 };
 
-/* A path when it looks like one, else the launch file of that kernel. The caller frees it. */
-static char *launch_file(const char *kernel, const char *root) {
-    const size_t n = strlen(kernel);
-    const bool path = strchr(kernel, '/') != NULL || (n > 5 && strcmp(kernel + n - 5, ".yaml") == 0);
-    return path ? must_strdup(kernel) : must_format("%s/gpu/kernels/%s.yaml", root, kernel);
-}
-
-static bool is_kernel(const char *kernel, const char *path, struct error *e) {
-    return access(path, F_OK) == 0 || strchr(kernel, '/') != NULL ||
-           fail(e, "%s: no kernel and no launch file of that name; `warpproof list kernels` has the kernels", kernel);
-}
-
 static void print_head(const struct spec *s, const struct counting *c) {
     size_t count;
     struct shape_value *values = counting_shape(s, c, &count);
@@ -95,10 +82,8 @@ static void print_tables(const struct spec *s, const struct outcome *o, size_t l
 static int census(const char *kernel, struct options *o) {
     struct error e;
     char *root = project_root(&e);
-    char *path = root != NULL ? launch_file(kernel, root) : NULL;
-    struct spec *s = path != NULL && is_kernel(kernel, path, &e) && load_measured_tables(root, &e)
-                         ? spec_load(path, root, &e)
-                         : NULL;
+    char *path = root != NULL ? kernel_file(kernel, root, &e) : NULL;
+    struct spec *s = path != NULL && load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
     struct ptx_module *m = s != NULL ? spec_module(s, &e) : NULL;
     struct outcome outcome = {0};
     int code = EXIT_INPUT;

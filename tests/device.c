@@ -10,20 +10,12 @@
 
 TestSuite(device, .init = make_folder, .fini = remove_folder);
 
-static const char *folder(void) { /* of the stand-in: beside the command */
-    static char path[4096];
-    snprintf(path, sizeof path, "%s", command_binary());
-    char *slash = strrchr(path, '/');
-    snprintf(slash ? slash : path, 16, "%sfake_cuda", slash ? "/" : "");
-    return path;
-}
-
 static const char *more = ""; /* settings besides */
 
 static struct result with_fault(const char *fault, const char *arguments) {
     static char before[8192];
     snprintf(before, sizeof before, "LD_LIBRARY_PATH='%s' FAKE_CUDA=%s FAKE_CUDA_LOG=1 WARPPROOF_DEVICE_SECONDS=1 %s",
-             folder(), fault, more);
+             fake_cuda_folder(), fault, more);
     run_before = before;
     struct result r = run_command("%s", arguments);
     run_before = "";
@@ -324,7 +316,7 @@ Test(device, which_gpus) {
 
 static void expect_lane(const char *fault, const char *arguments, int code, const char *text) {
     char *command = must_format("{ LD_LIBRARY_PATH='%s' FAKE_CUDA=%s WARPPROOF='%s' %s ci/device %s; } 2>&1 </dev/null",
-                                folder(), fault, command_binary(), more, arguments);
+                                fake_cuda_folder(), fault, command_binary(), more, arguments);
     FILE *pipe = popen(command, "r");
     cr_assert(pipe, "%s", command);
     char *out = must_calloc(1 << 16, 1);
