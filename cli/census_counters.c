@@ -97,13 +97,15 @@ static bool claimed(const struct pair *p, const struct spec_expr *difference, in
     return good;
 }
 
+/* Where the machine has no such instruction, which a GPU has instead of another, the line must execute anything. */
 static bool executes(const struct pair *p, const struct counter_quantity *q, const char *place) {
     const char *colon = strrchr(place, ':');
     const size_t length = (size_t)(colon - place);
+    const bool any = counter_of(q, p->machine) == 0;
     for (size_t i = 0; i < p->machine->line_count; ++i) {
         const struct census_line *l = &p->machine->lines[i];
         if (l->file != NULL && l->line == strtol(colon + 1, NULL, 10) && strncmp(l->file, place, length) == 0 &&
-            l->file[length] == 0 && counter_has_line(q, l)) {
+            l->file[length] == 0 && (any ? l->count.executed > 0 : counter_has_line(q, l))) {
             return true;
         }
     }
@@ -119,7 +121,7 @@ static char *contradiction(const struct pair *p, size_t quantity, const struct c
     for (size_t i = 0; i < x->line_count; ++i) {
         if (!executes(p, q, x->lines[i])) {
             return must_format("%s executes no %s", x->lines[i],
-                               q->class < CLASSES ? class_names[q->class] : "instruction");
+                               q->class < CLASSES && machine > 0 ? class_names[q->class] : "instruction");
         }
     }
     if (x->difference != NULL) {
