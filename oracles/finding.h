@@ -31,7 +31,7 @@ struct where {
     int64_t offset;      /* byte in it, may be negative (before its start) */
     int64_t cell[2];     /* token and row, token and value, or element and -1; -1 when unknown */
     const char *axis[2]; /* what cell[] counts: "token", "row"; static */
-    bool has_thread;
+    bool has_thread, has_block; /* the latter: the block is known, the thread is not */
     uint32_t block[3], warp, lane;
     char *file; /* source file, NULL when the PTX has no line info */
     int line;

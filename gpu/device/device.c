@@ -8,6 +8,7 @@
 #include "device.h"
 #include "../../ref/checked.h"
 #include "driver.h"
+#include "globals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -154,7 +155,8 @@ static bool build(const struct driver *d, const struct launch *l, const char *im
 }
 
 /* The function of l, of a module that is built now or was before. */
-static bool find_function(const struct driver *d, const struct launch *l, cu_function *function, struct error *e) {
+static bool find_function(const struct driver *d, const struct launch *l, cu_module *of, cu_function *function,
+                          struct error *e) {
     char *cubin = NULL;
     size_t bytes = l->module->text_bytes;
     if (l->cubin && !(cubin = read_cubin(l->cubin, &bytes, e)))
@@ -180,6 +182,7 @@ static bool find_function(const struct driver *d, const struct launch *l, cu_fun
         gpu.kept[gpu.kept_count++] = (struct kept_module){copy, bytes, module};
     }
     free(cubin);
+    *of = module;
     return driver_check(d, d->module_function(function, module, l->entry), e, l->entry);
 }
 
@@ -332,8 +335,9 @@ static bool launch_and_wait(const struct driver *d, const struct launch *l, cu_f
 }
 
 static bool run_entered(const struct driver *d, const struct launch *l, struct trace *t, struct error *e) {
+    cu_module module;
     cu_function function;
-    if (!find_function(d, l, &function, e) || !take_shared(d, l, function, &t->device_fault, e))
+    if (!find_function(d, l, &module, &function, e) || !take_shared(d, l, function, &t->device_fault, e))
         return false;
     if (t->device_fault)
         return true;
@@ -341,7 +345,8 @@ static bool run_entered(const struct driver *d, const struct launch *l, struct t
     bool ok = true;
     for (size_t i = 0; ok && i < l->buffer_count; ++i)
         ok = put_buffer(d, &l->buffers[i], &bases[i], e);
-    ok = ok && launch_and_wait(d, l, function, bases, t, e);
+    ok = ok && globals_put(d, module, l, e) && launch_and_wait(d, l, function, bases, t, e);
+    ok = ok && (t->device_fault || globals_get(d, module, l, e));
     for (size_t i = 0; ok && !t->device_fault && i < l->buffer_count; ++i)
         ok = get_buffer(d, &l->buffers[i], bases[i], (int)i, t, e);
     for (size_t i = 0; gpu.context && !gpu.lost && i < l->buffer_count; ++i)
