@@ -5,7 +5,7 @@
 
 enum { /* words of CANARY_VARIABLE, as canary.cuh has them */
        CHANGED,
-       BLOCKS,
+       LOOKED,
        GUARDS,
        OFFSETS,
        RECORDS = OFFSETS + CANARY_MOST_GUARDS,
@@ -105,8 +105,8 @@ bool canary_read(const struct launch *l, struct canary_report *r) {
             words = (const uint32_t *)l->globals[i].data;
     if (!words)
         return false;
-    *r = (struct canary_report){.changed = words[CHANGED], .blocks = words[BLOCKS]};
-    const size_t told = r->changed < CANARY_ROOM ? (size_t)r->changed : CANARY_ROOM;
+    *r = (struct canary_report){.changed = words[CHANGED], .looked = words[LOOKED] == 1};
+    const size_t told = r->changed < CANARY_ROOM ? r->changed : CANARY_ROOM;
     for (size_t i = 0; i < told; ++i)
         r->count += take_record(l, words + RECORDS + i * RECORD_WORDS, &r->records[r->count]);
     qsort(r->records, r->count, sizeof *r->records, by_place);

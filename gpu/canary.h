@@ -22,9 +22,9 @@ struct canary_record { /* a changed word of a guard */
 };
 
 struct canary_report {
-    uint64_t changed; /* words, also those past the room (mod 2^32) */
-    uint64_t blocks;  /* that have looked at their guards (mod 2^32) */
-    size_t count;     /* of records; those that could not be, which a kernel has written over, are left out */
+    size_t changed; /* words, also those past the room (mod 2^32) */
+    bool looked;    /* block (0,0,0) has looked at its guards, so that all blocks of this program do */
+    size_t count;   /* of records; those that could not be, which a kernel has written over, are left out */
     struct canary_record records[CANARY_ROOM]; /* by block (x fastest), plane, offset */
 };
 

@@ -1,5 +1,5 @@
 /* canary: of a canary build (gpu/canary.h). The guard words after each plane of the shared arena are as the kernel wrote
- * them when its block began (else GUARD), every block has looked, and the outputs are those of the plain build, byte
+ * them when its block began (else GUARD), the blocks have looked, and the outputs are those of the plain build, byte
  * for byte: what was read past a plane shows there (DIFFERS). Guards tell neither thread nor instruction, but they tell
  * it on a real GPU too. */
 #include "../gpu/canary.h"
@@ -51,7 +51,7 @@ static void edge(const struct evidence *e, const struct canary_report *r, size_t
     finding_line(f, "by", "block (%u,%u,%u); a guard does not say which thread", x->block[0], x->block[1], x->block[2]);
     if (r->changed > r->count) {
         finding_line(f, "extent",
-                     "%zu word%s of this edge in %zu block%s, of the %zu that are told of %" PRIu64 " changed ones",
+                     "%zu word%s of this edge in %zu block%s, of the %zu that are told of %zu changed ones",
                      words, plural(words), blocks, plural(blocks), r->count, r->changed);
     } else {
         finding_line(f, "extent", "%zu word%s in %zu block%s", words, plural(words), blocks, plural(blocks));
@@ -71,16 +71,15 @@ static bool judge_guards(const struct evidence *e, const struct canary_report *r
     }
     if (r->changed > 0 && r->count == 0) {
         struct finding *f = findings_add(out, "canary", VERDICT_GUARD);
-        f->summary = must_format("%" PRIu64 " word%s of guards are written over, and so is the kernel's report of them",
+        f->summary = must_format("%zu word%s of guards are written over, and so is the kernel's report of them",
                                  r->changed, plural(r->changed));
         f->suspects = must_strdup("stores through a wild pointer");
         finding_line(f, "canary", "%s", f->summary);
     }
-    const uint64_t blocks = (uint32_t)((uint64_t)e->launch->grid[0] * e->launch->grid[1] * e->launch->grid[2]);
-    const bool looked = !e->complete || r->blocks == blocks; /* mod 2^32, as the kernel counts */
+    const bool looked = r->looked || !e->complete;
     if (!looked) {
         struct finding *f = findings_add(out, "canary", VERDICT_GUARD);
-        f->summary = must_format("%" PRIu64 " of %" PRIu64 " blocks have looked at their guards", r->blocks, blocks);
+        f->summary = must_strdup("block (0,0,0) has not looked at its guards");
         f->suspects = must_strdup("a kernel without SHARED_ARENA (gpu/kernels/canary.cuh), or one that returns before "
                                   "its scope ends");
         finding_line(f, "canary", "%s", f->summary);

@@ -17,9 +17,11 @@ constexpr int CANARY = 1024;
 
 // What host and kernel tell each other (gpu/canary.h has the same numbers). The host says where guards lie, from the
 // launch file: a kernel that lays its planes out in another way writes into them.
+// Atomics only count what is wrong, and one block says that it has looked: where nothing is wrong, no order of blocks
+// can make a difference.
 enum : unsigned {
     CANARY_CHANGED,      // words that were changed
-    CANARY_BLOCKS,       // blocks that have looked
+    CANARY_LOOKED,       // 1: block (0,0,0) has looked at its guards
     CANARY_GUARDS,       // by the host: how many guards there are,
     CANARY_OFFSETS,      // and the byte of the arena where each begins
     CANARY_RECORDS = 19, // of the first changed words: block x, block y | block z << 16, plane, side, offset, word
@@ -32,7 +34,7 @@ __device__ uint32_t canary_report[CANARY_RECORDS + CANARY_ROOM * CANARY_RECORD_W
 
 class CanaryGuards {
     static constexpr unsigned WORDS = CANARY / 4;
-    uint8_t *arena;
+    uint32_t arena; // shared address
 
     // Word i of all guards. It depends on the block as well: what is copied from elsewhere is not right here.
     static __device__ __forceinline__ uint32_t word(unsigned i) {
@@ -40,12 +42,12 @@ class CanaryGuards {
         v = (v ^ v >> 15 ^ 0x27d4eb2f) * 0x2c1b3c6du;
         return v ^ v >> 13;
     }
-    __device__ __forceinline__ volatile uint32_t *place(unsigned i) const {
-        return (volatile uint32_t *)(arena + canary_report[CANARY_OFFSETS + i / WORDS] + i % WORDS * 4);
+    __device__ __forceinline__ uint32_t place(unsigned i) const {
+        return arena + canary_report[CANARY_OFFSETS + i / WORDS] + i % WORDS * 4;
     }
     static __device__ __forceinline__ uint32_t count(unsigned what) {
         uint32_t before;
-        asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(&canary_report[what]) : "memory");
+        asm volatile("atom.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(&canary_report[what]) : "memory");
         return before;
     }
 
@@ -67,10 +69,14 @@ class CanaryGuards {
     }
 
   public:
-    explicit __device__ __forceinline__ CanaryGuards(uint8_t *arena_) : arena(arena_) {
+    // Loads and stores by hand: the compiler, which knows all stores of some kernels, might leave them out.
+    explicit __device__ __forceinline__ CanaryGuards(const uint8_t *planes) {
+        uint64_t address;
+        asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(planes));
+        arena = (uint32_t)address;
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < canary_report[CANARY_GUARDS] * WORDS; i += blockDim.x) {
-            *place(i) = word(i);
+            asm volatile("st.shared.u32 [%0], %1;" ::"r"(place(i)), "r"(word(i)) : "memory");
         }
         __syncthreads();
     }
@@ -78,13 +84,14 @@ class CanaryGuards {
         __syncthreads();
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < canary_report[CANARY_GUARDS] * WORDS; i += blockDim.x) {
-            const uint32_t found = *place(i);
+            uint32_t found;
+            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(place(i)) : "memory");
             if (found != word(i)) {
                 report(i, found);
             }
         }
-        if (threadIdx.x == 0) {
-            asm volatile("red.global.add.u32 [%0], 1;" ::"l"(&canary_report[CANARY_BLOCKS]) : "memory");
+        if ((threadIdx.x | blockIdx.x | blockIdx.y | blockIdx.z) == 0) {
+            canary_report[CANARY_LOOKED] = 1;
         }
     }
 };
