@@ -168,7 +168,7 @@ $(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS
 $(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c Makefile | setup-build
 	@mkdir -p $$(@D)
 	@echo 'cc   $$<'
-	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$<
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -Wl,-soname,$$(@F) -o $$@ $$<
 
 $(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) tests/bench/contracts.c)
 	@echo 'link $$@'

@@ -27,7 +27,8 @@ static const char usage[] =
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which "
     "no\n"
     "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
-    "  --canary           the builds with guard words after each plane of shared memory, for kernels that have planes:\n"
+    "  --canary           the builds with guard words after each plane of shared memory, for kernels that have "
+    "planes:\n"
     "                     guards must be left alone, and outputs must be those of the plain builds, which run as well\n"
     "  --runner NAME      what runs the launches: machine (default), or device, the first GPU here\n"
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
@@ -55,9 +56,9 @@ struct gate {
     struct plant plant;
     struct case_list list;
     struct ptx_module **modules; /* (kernel_count), NULL for a kernel that no chosen case runs */
-    struct ptx_module **plain;   /* (kernel_count) with --canary, where `modules` are the canary builds; else all NULL */
-    bool *chosen;                /* (count) */
-    struct outcome *outcomes;    /* (outcome_count) */
+    struct ptx_module **plain; /* (kernel_count) with --canary, where `modules` are the canary builds; else all NULL */
+    bool *chosen;              /* (count) */
+    struct outcome *outcomes;  /* (outcome_count) */
     size_t outcome_count;
 };
 
@@ -188,8 +189,8 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     case_select(&g->list, o->patterns, o->pattern_count, g->chosen, &missed);
     for (size_t i = 0; i < g->list.count; ++i) {
         const struct spec *s = g->list.cases[i].spec;
-        g->chosen[i] &= (g->plant.kernel == NULL || strcmp(s->kernel, g->plant.kernel) == 0) &&
-                        (!o->canary || has_canary(s));
+        g->chosen[i] &=
+            (g->plant.kernel == NULL || strcmp(s->kernel, g->plant.kernel) == 0) && (!o->canary || has_canary(s));
     }
     return something_to_run(g, o, missed, code, e) && load_modules(g, o->canary, e);
 }
@@ -221,9 +222,10 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         trial_refuse(&t, &e, out);
     }
     char *again = judging_again(&o->judging, out);
-    out->rerun = must_format("%s gate%s%s%s%s%s%s%s %s", command_again(g->root), again, o->canary ? " --canary" : "",
-                             o->all ? " --all" : "", o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
-                             o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
+    out->rerun =
+        must_format("%s gate%s%s%s%s%s%s%s %s", command_again(g->root), again, o->canary ? " --canary" : "",
+                    o->all ? " --all" : "", o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
+                    o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
     free(again);
 }
 

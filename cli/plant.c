@@ -130,8 +130,7 @@ static bool read_canary(const struct yaml_doc *doc, struct plant *p, struct erro
     if (!yaml_string(doc, node, "canary", &text, e)) {
         return false;
     }
-    p->has_canary =
-        verdict_named(text, &p->canary) && (p->canary == VERDICT_GUARD || p->canary == VERDICT_DIFFERS);
+    p->has_canary = verdict_named(text, &p->canary) && (p->canary == VERDICT_GUARD || p->canary == VERDICT_DIFFERS);
     return p->has_canary || yaml_fail(doc, node, 0, e, "canary: want GUARD or DIFFERS");
 }
 

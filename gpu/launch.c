@@ -205,7 +205,8 @@ bool launch_check_at(const struct launch *l, struct launch_place *at, struct err
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
     at->part = LAUNCH_OTHER;
-    if (!check_target(l, f, e) || !check_globals(l, e) || !check_dimensions(l, f, at, e) || !check_arguments(l, f, at, e))
+    if (!check_target(l, f, e) || !check_globals(l, e) || !check_dimensions(l, f, at, e) ||
+        !check_arguments(l, f, at, e))
         return false;
     at->part = LAUNCH_PLANES;
     return check_planes(l, e);

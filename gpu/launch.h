@@ -98,9 +98,9 @@ struct launch {
     size_t arg_count;
     const struct launch_plane *planes; /* ascending, without gaps, or none */
     size_t plane_count;
-    uint8_t **variables;  /* (module->variable_count) of launches that follow each other: what an earlier one left in
-                           * the .global variables, NULL: it begins as the module says. The machine keeps there what
-                           * this one leaves; a real GPU keeps it itself. NULL: nothing is handed on */
+    uint8_t **variables; /* (module->variable_count) of launches that follow each other: what an earlier one left in
+                          * the .global variables, NULL: it begins as the module says. The machine keeps there what
+                          * this one leaves; a real GPU keeps it itself. NULL: nothing is handed on */
     struct launch_global *globals; /* (global_count) of this launch alone, whatever `variables` says of them */
     size_t global_count;
     uint64_t step_budget; /* warp instructions a block may take; 0: LAUNCH_STEP_BUDGET */

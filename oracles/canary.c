@@ -1,7 +1,7 @@
-/* canary: of a canary build (gpu/canary.h). The guard words after each plane of the shared arena are as the kernel wrote
- * them when its block began (else GUARD), the blocks have looked, and the outputs are those of the plain build, byte
- * for byte: what was read past a plane shows there (DIFFERS). Guards tell neither thread nor instruction, but they tell
- * it on a real GPU too. */
+/* canary: of a canary build (gpu/canary.h). The guard words after each plane of the shared arena are as the kernel
+ * wrote them when its block began (else GUARD), the blocks have looked, and the outputs are those of the plain build,
+ * byte for byte: what was read past a plane shows there (DIFFERS). Guards tell neither thread nor instruction, but they
+ * tell it on a real GPU too. */
 #include "../gpu/canary.h"
 #include "../ref/checked.h"
 #include "oracle.h"
@@ -51,8 +51,8 @@ static void edge(const struct evidence *e, const struct canary_report *r, size_t
     finding_line(f, "by", "block (%u,%u,%u); a guard does not say which thread", x->block[0], x->block[1], x->block[2]);
     if (r->changed > r->count) {
         finding_line(f, "extent",
-                     "%zu word%s of this edge in %zu block%s, of the %zu that are told of %zu changed ones",
-                     words, plural(words), blocks, plural(blocks), r->count, r->changed);
+                     "%zu word%s of this edge in %zu block%s, of the %zu that are told of %zu changed ones", words,
+                     plural(words), blocks, plural(blocks), r->count, r->changed);
     } else {
         finding_line(f, "extent", "%zu word%s in %zu block%s", words, plural(words), blocks, plural(blocks));
     }
@@ -99,14 +99,14 @@ static void differing(const struct evidence *e, size_t buffer, size_t first, siz
     f->got = cell_value(b->data + at, n);
     f->summary = must_format("%zu of %zu cells of %s are not those of the plain build", count, b->bytes / b->cell_bytes,
                              b->name);
-    f->suspects = must_strdup("a plane is read past its end or before its start, or is not where the launch file has it");
+    f->suspects =
+        must_strdup("a plane is read past its end or before its start, or is not where the launch file has it");
     char *want = cell_text(f->want, f->value_bytes, b->is_f32), *got = cell_text(f->got, f->value_bytes, b->is_f32);
-    char *second = f->where.axis[1] != NULL
-                       ? must_format(", %s %" PRId64, f->where.axis[1], f->where.cell[1])
-                       : must_strdup("");
+    char *second =
+        f->where.axis[1] != NULL ? must_format(", %s %" PRId64, f->where.axis[1], f->where.cell[1]) : must_strdup("");
     finding_line(f, "canary", "%s", f->summary);
-    finding_line(f, "first", "%s %" PRId64 "%s   plain %s   canary %s", f->where.axis[0], f->where.cell[0], second, want,
-                 got);
+    finding_line(f, "first", "%s %" PRId64 "%s   plain %s   canary %s", f->where.axis[0], f->where.cell[0], second,
+                 want, got);
     free(want);
     free(got);
     free(second);
@@ -118,7 +118,8 @@ static bool judge_outputs(const struct evidence *e, struct findings *out) {
     if (found) {
         struct finding *f = findings_add(out, "canary", VERDICT_DIFFERS);
         f->summary = must_strdup("the plain build did not run to its end, the canary build did");
-        f->suspects = must_strdup("an address that is right only where guards make room; warpproof gate without --canary");
+        f->suspects =
+            must_strdup("an address that is right only where guards make room; warpproof gate without --canary");
         finding_line(f, "canary", "%s", f->summary);
         return true;
     }

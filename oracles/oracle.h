@@ -58,7 +58,7 @@ struct evidence {
     size_t before_count;
     const struct plain_run *plain; /* of a canary build; else NULL */
     size_t number, all;            /* this is launch `number` of `all`; 0: the file has one */
-    bool follows;       /* another one was run after it */
+    bool follows;                  /* another one was run after it */
 };
 
 enum ruling { /* what a judge did with the evidence */

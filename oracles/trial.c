@@ -331,7 +331,8 @@ static bool run(const struct trial *t, struct bound *b, struct sequence *runs, s
         return false;
     }
     uint8_t *result = NULL;
-    const bool good = (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, runs, result, &orders, compared ? &plain->run : NULL, o, e);
+    const bool good = (t->contract == NULL || evaluate(t, &result, e)) &&
+                      judge(t, b, runs, result, &orders, compared ? &plain->run : NULL, o, e);
     if (good) {
         audit(t, b, o);
         add_up(runs, o);

@@ -15,8 +15,8 @@ struct trial {
     const char *id;
     const struct spec *spec;
     const struct ptx_module *module;
-    const struct ptx_module *plain; /* `module` is the canary build of this one (gpu/canary.h), which is run as well, for
-                                     * its outputs alone; NULL: it is no canary build */
+    const struct ptx_module *plain; /* `module` is the canary build of this one (gpu/canary.h), which is run as well,
+                                     * for its outputs alone; NULL: it is no canary build */
     const struct runner *runner;
     const struct contract *contract; /* NULL: a kernel without one */
     const struct operands *operands; /* of the contract, else NULL */

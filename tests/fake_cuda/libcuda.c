@@ -1,8 +1,8 @@
 /* A stand-in for libcuda.so.1 on machines without a GPU: device memory is host memory, and the kernels it knows are
  * y = 2 x of tests/foreign/double.yaml; and y[i] = a i + b + c, with {int8 a; {int32 b; int16 c}} by value, of
  * tests/device.c. What goes wrong is chosen by the environment variable FAKE_CUDA; see
- * there. So everything that gpu/device does around a launch is tested where there is no GPU; what a GPU
- * computes is not. */
+ * there. A launch adds its blocks to the first word of a .global variable that the host has asked for. So everything
+ * that gpu/device does around a launch is tested where there is no GPU; what a GPU computes is not. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,11 @@ enum {
 enum { SLOTS = 1024 };
 static void *taken[SLOTS];
 static int live_allocations, broken, loads;
+static char *text; /* of the program that was loaded last */
+static struct {
+    uint32_t words[256];
+    size_t bytes;
+} variable; /* of it, the one that was asked for */
 
 static void free_all(void) {
     for (unsigned slot = 0; slot < SLOTS; ++slot) {
@@ -90,6 +95,9 @@ API result cuModuleLoadDataEx(void **module, const void *image, unsigned options
         return NO_BINARY;
     }
     ++loads;
+    free(text);
+    text = memcmp(image, "\177ELF", 4) ? strdup(image) : NULL;
+    variable.bytes = 0;
     if (getenv("FAKE_CUDA_LOG"))
         fprintf(stderr, "fake: load %d, %s\n", loads, memcmp(image, "\177ELF", 4) ? "PTX" : "cubin");
     *module = &object;
@@ -98,6 +106,18 @@ API result cuModuleLoadDataEx(void **module, const void *image, unsigned options
 API result cuModuleUnload(void *module) {
     (void)module;
     return OK;
+}
+/* ".b8 NAME[BYTES]", as nvcc writes an array. */
+API result cuModuleGetGlobal_v2(uint64_t *pointer, size_t *bytes, void *module, const char *name) {
+    char key[64];
+    (void)module;
+    snprintf(key, sizeof key, ".b8 %.50s[", name);
+    const char *at = text ? strstr(text, key) : NULL;
+    if (!at || want("variable"))
+        return NOT_FOUND;
+    *pointer = (uint64_t)(uintptr_t)variable.words;
+    *bytes = variable.bytes = strtoul(at + strlen(key), NULL, 10);
+    return variable.bytes <= sizeof variable.words ? OK : NO_MEMORY;
 }
 static int double_i32, line_i32;
 API result cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -161,9 +181,10 @@ static void line(void **params) {
 
 API result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void *stream, void **params, void **extra) {
-    (void)by, (void)bz, (void)gy, (void)gz, (void)shared, (void)stream, (void)extra;
+    (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
     uint64_t x_at, y_at;
     int32_t n;
+    variable.words[0] += variable.bytes ? gx * gy * gz : 0;
     if (function == &line_i32) {
         line(params);
         return OK;
@@ -211,5 +232,6 @@ API result cuGetErrorString(result r, const char **text) {
 __attribute__((destructor)) static void tell(void) {
     if (getenv("FAKE_CUDA_LOG"))
         fprintf(stderr, "fake: %d allocations left, %d loads\n", live_allocations, loads);
+    free(text);
     free_all(); /* what a lost device keeps is no leak of the program */
 }
