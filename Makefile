@@ -47,7 +47,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
+.PHONY: help build gate device test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -61,7 +61,7 @@ help: ## this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, test, asan, conformance, witness-mma, ptx and bench-*:"
+	@echo "  ARGS='...' is handed to the command of gate, device, test, asan, conformance, witness-mma, ptx and bench-*:"
 	@echo "  make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
@@ -74,6 +74,9 @@ gate: build $(BUILD)/make-models ## run the quick cases on the PTX machine and j
 gate-all: build ## the same over the whole edge lattice, each case in three orders of warps, lanes, copies and blocks
 	@ci/setup models && ci/models || echo 'The model is absent: real tensors are not tested, generated cases only.'
 	@$(BUILD)/warpproof gate --all --schedule all $(ARGS)
+
+device: build ## the quick cases on every GPU of this machine; ARGS='whole --device 0': the whole lattice on the first
+	@ci/device $(ARGS)
 
 test: build $(BUILD)/tests ## every test; the last line counts them
 	@WARPPROOF=$(BUILD)/warpproof $(BUILD)/tests $(ARGS)
@@ -161,14 +164,19 @@ $(1)/warpproof: $$(call objects,$(1)/obj,$(SOURCES))
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ $$(LIBS)
 
-$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1 $(1)/bank-patterns
+$(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS) $(filter-out %/main.c,$(BANKS))) | setup-test $(1)/witness $(call planted,$(1)) $(1)/fake_cuda/libcuda.so.1 $(1)/fake_cuda/libcublasLt.so $(1)/bank-patterns
 	@echo 'link $$@'
 	@$(CC) $(2) -o $$@ $$^ -lcriterion $$(LIBS)
 
-$(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c Makefile | setup-build
+$(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c ref/half.c ref/half.h Makefile | setup-build
 	@mkdir -p $$(@D)
 	@echo 'cc   $$<'
-	@$(CC) $(CFLAGS) $(3) -fPIC -shared -Wl,-soname,$$(@F) -o $$@ $$<
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -Wl,-soname,$$(@F) -o $$@ $$(filter %.c,$$^)
+
+$(1)/fake_cuda/libcublasLt.so: tests/fake_cuda/cublas.c ref/half.c ref/half.h Makefile | setup-build
+	@mkdir -p $$(@D)
+	@echo 'cc   $$<'
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$(filter %.c,$$^)
 
 $(1)/bench-ref: $$(call objects,$(1)/obj,$(filter ref/%,$(SOURCES)) tests/bench/contracts.c)
 	@echo 'link $$@'

@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: warpproof census KERNEL [--set NAME=VALUE]... [--lines N] [--arch NAME] [--json FILE] [-j N]\n"
     "       warpproof census --table [PATTERN]... [--arch NAME] [--json FILE] [-j N]\n"
+    "       warpproof census --table --launches [PATTERN]... [--runner machine|device] [-j N]\n"
+    "       warpproof census --table --counters FILE [--explained FILE] [PATTERN]... [--json FILE] [-j N]\n"
     "\n"
     "Runs a kernel on the PTX machine and counts what it executes: warp instructions by class and by source line, "
     "shared\n"
@@ -30,6 +31,14 @@ static const char usage[] =
     "od=128,\n"
     "                     id=1024\n"
     "  --table            many kernels, a row each\n"
+    "  --launches         run each launch of the table once, with its operands, judge it, and print which was which: "
+    "for "
+    "a\n"
+    "                     profiler to count (ci/counters-device)\n"
+    "  --runner NAME      machine (default) or device, a real GPU, which counts nothing: --launches alone\n"
+    "  --counters FILE    beside the machine's counts what a GPU counted of the same launches: a table of "
+    "ci/counters-device\n"
+    "  --explained FILE   why the two differ where they do (default fixtures/counters/explained.yaml)\n"
     "  --lines N          the N source lines that execute most, and the N access sites with most conflicts\n"
     "                     (default 12; 0: all)\n"
     "  --arch NAME        the architecture whose limits count (default sm_90)\n"
@@ -37,27 +46,16 @@ static const char usage[] =
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
-    "exit: 0 done, 1 the kernel is wrong or executes another number than its closed forms say, 2 input or usage "
-    "error\n";
+    "exit: 0 done, 1 the kernel is wrong or executes another number than its closed forms or a GPU's counters say, 2 "
+    "input or\nusage error\n";
 
 struct options {
     struct sets sets;
     int64_t lines;
-    bool table, lines_given;
+    bool table, launches, lines_given;
+    const char *counters, *explained;
     struct judging judging;
 };
-
-/* A path when it looks like one, else the launch file of that kernel. The caller frees it. */
-static char *launch_file(const char *kernel, const char *root) {
-    const size_t n = strlen(kernel);
-    const bool path = strchr(kernel, '/') != NULL || (n > 5 && strcmp(kernel + n - 5, ".yaml") == 0);
-    return path ? must_strdup(kernel) : must_format("%s/gpu/kernels/%s.yaml", root, kernel);
-}
-
-static bool is_kernel(const char *kernel, const char *path, struct error *e) {
-    return access(path, F_OK) == 0 || strchr(kernel, '/') != NULL ||
-           fail(e, "%s: no kernel and no launch file of that name; `warpproof list kernels` has the kernels", kernel);
-}
 
 static void print_head(const struct spec *s, const struct counting *c) {
     size_t count;
@@ -84,10 +82,8 @@ static void print_tables(const struct spec *s, const struct outcome *o, size_t l
 static int census(const char *kernel, struct options *o) {
     struct error e;
     char *root = project_root(&e);
-    char *path = root != NULL ? launch_file(kernel, root) : NULL;
-    struct spec *s = path != NULL && is_kernel(kernel, path, &e) && load_measured_tables(root, &e)
-                         ? spec_load(path, root, &e)
-                         : NULL;
+    char *path = root != NULL ? kernel_file(kernel, root, &e) : NULL;
+    struct spec *s = path != NULL && load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
     struct ptx_module *m = s != NULL ? spec_module(s, &e) : NULL;
     struct outcome outcome = {0};
     int code = EXIT_INPUT;
@@ -125,11 +121,34 @@ static int census(const char *kernel, struct options *o) {
     return code;
 }
 
+/* -1, or the exit code after a message: options that do not go together. */
+static int check_modes(const struct options *o) {
+    const bool launches = o->launches || o->judging.runner == &runner_device;
+    if (o->table && (o->sets.count > 0 || o->lines_given)) {
+        return usage_error("census", "--table has its own shapes, and no lines: --set and --lines do not go with it");
+    }
+    if (!o->table && (launches || o->counters != NULL)) {
+        return usage_error("census", "--launches, --runner device and --counters go with --table");
+    }
+    if (launches && (o->counters != NULL || o->judging.json != NULL)) {
+        return usage_error("census", "--launches and --runner device count nothing: --counters and --json do not go "
+                                     "with them");
+    }
+    if (o->explained != NULL && o->counters == NULL) {
+        return usage_error("census", "--explained goes with --counters");
+    }
+    return -1;
+}
+
 int census_main(int argc, char **argv) {
-    enum { SET = 256, LINES, TABLE };
+    enum { SET = 256, LINES, TABLE, LAUNCHES, COUNTERS, EXPLAINED };
     static const struct option longs[] = {{"set", required_argument, NULL, SET},
                                           {"lines", required_argument, NULL, LINES},
                                           {"table", no_argument, NULL, TABLE},
+                                          {"launches", no_argument, NULL, LAUNCHES},
+                                          {"counters", required_argument, NULL, COUNTERS},
+                                          {"explained", required_argument, NULL, EXPLAINED},
+                                          {"runner", required_argument, NULL, JUDGING_RUNNER},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
                                           {"threads", required_argument, NULL, 'j'},
@@ -145,6 +164,12 @@ int census_main(int argc, char **argv) {
                        : usage_error("census", "--set %s: want NAME=INTEGER, each name once", optarg);
         } else if (c == TABLE) {
             o.table = true;
+        } else if (c == LAUNCHES) {
+            o.launches = true;
+        } else if (c == COUNTERS) {
+            code = take_once("census", "--counters", &o.counters);
+        } else if (c == EXPLAINED) {
+            code = take_once("census", "--explained", &o.explained);
         } else if (c == LINES) {
             o.lines_given = true;
             code = yaml_parse_integer(optarg, &o.lines) == NULL && o.lines >= 0
@@ -154,15 +179,16 @@ int census_main(int argc, char **argv) {
             code = judging_option("census", usage, argc, argv, c, &o.judging);
         }
     }
+    code = code >= 0 ? code : check_modes(&o);
     code = code >= 0 ? code : judging_check("census", &o.judging);
-    if (code < 0 && o.table && (o.sets.count > 0 || o.lines_given)) {
-        code = usage_error("census", "--table has its own shapes, and no lines: --set and --lines do not go with it");
-    }
     if (code < 0 && o.table) {
-        const char *const *patterns = (const char *const *)argv + optind;
-        const size_t count = (size_t)(argc - optind);
-        code = check_patterns("census", patterns, count);
-        code = code >= 0 ? code : census_ladder(patterns, count, &o.judging);
+        const struct ladder_request q = {.patterns = (const char *const *)argv + optind,
+                                         .pattern_count = (size_t)(argc - optind),
+                                         .launches = o.launches || o.judging.runner == &runner_device,
+                                         .counters = o.counters,
+                                         .explained = o.explained};
+        code = check_patterns("census", q.patterns, q.pattern_count);
+        code = code >= 0 ? code : census_ladder(&q, &o.judging);
     } else if (code < 0) {
         code = optind + 1 == argc ? census(argv[optind], &o)
                                   : usage_error("census", "want one kernel (see warpproof census --help)");

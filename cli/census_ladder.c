@@ -3,154 +3,11 @@
 #include "../reports/census.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "counting.h"
-#include "selecting.h"
-#include <fnmatch.h>
-#include <limits.h>
+#include "ladder.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TABLE_DEPTH = 1024 };
-
-/* A kernel, counted at the shape of the table. */
-struct rung {
-    struct spec *spec;
-    struct ptx_module *module; /* holds what the outcome's places point to */
-    struct shape_value shape[3];
-    int64_t shared; /* bytes of a block: dynamic arena and static variables; of several launches the largest */
-    struct outcome outcome;
-    struct shape_value other_shape[3]; /* of a published figure; its name is NULL: none was counted */
-    struct outcome other;
-    char *why; /* what stands in the way of counting it; NULL: nothing */
-};
-
-struct ladder {
-    char *root, **paths; /* of the launch files */
-    size_t path_count;
-    struct rung *rungs; /* (count) */
-    size_t count;
-};
-
-static void rung_free(struct rung *r) {
-    outcome_free(&r->outcome);
-    outcome_free(&r->other);
-    free(r->why);
-    ptx_free(r->module);
-    spec_free(r->spec);
-}
-
-static void ladder_free(struct ladder *l) {
-    for (size_t i = 0; i < l->count; ++i) {
-        rung_free(&l->rungs[i]);
-    }
-    for (size_t i = 0; i < l->path_count; ++i) {
-        free(l->paths[i]);
-    }
-    free(l->rungs);
-    free(l->paths);
-    free(l->root);
-}
-
-/* The number in "r12", and kernels without one last. */
-static long rung_number(const struct spec *s) {
-    const char *digits = s->rung != NULL ? strpbrk(s->rung, "0123456789") : NULL;
-    return digits != NULL ? strtol(digits, NULL, 10) : s->rung != NULL ? LONG_MAX - 1 : LONG_MAX;
-}
-
-static int by_rung(const void *a, const void *b) {
-    const struct rung *x = a, *y = b;
-    const long m = rung_number(x->spec), n = rung_number(y->spec);
-    return m != n ? (m > n ? 1 : -1) : strcmp(x->spec->kernel, y->spec->kernel);
-}
-
-static bool selects(const char *pattern, const char *kernel) {
-    return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, kernel, 0) == 0 : strstr(kernel, pattern) != NULL;
-}
-
-/* Where the kernel's needs are met: 128 tokens, or the 8 of a matrix-vector product, x 128 rows x depth 1024; or 2048,
- * for rows of whole 16 bytes of q6_K; or as many tokens as stream-k has in a tile. */
-static bool choose_shape(struct rung *r, struct error *e) {
-    static const int64_t shapes[][2] = {
-        {128, TABLE_DEPTH}, {8, TABLE_DEPTH}, {128, 2 * TABLE_DEPTH}, {64, TABLE_DEPTH}, {40, TABLE_DEPTH}};
-    enum { SHAPES = sizeof shapes / sizeof *shapes };
-    char *unmet = NULL;
-    for (size_t i = 0; i < SHAPES; ++i) {
-        const struct shape_value values[3] = {{"nt", shapes[i][0]}, {"od", 128}, {"id", shapes[i][1]}};
-        memcpy(r->shape, values, sizeof values);
-        free(unmet);
-        unmet = NULL;
-        if (!bind_needs(r->spec, &(struct shape){values, 3}, &unmet, e)) {
-            return false;
-        }
-        if (unmet == NULL) {
-            return true;
-        }
-    }
-    fail(e, "no shape of the table will do: %s", unmet);
-    free(unmet);
-    return false;
-}
-
-static bool count(struct rung *r, const struct shape_value *shape, size_t shape_count, const struct judging *j,
-                  struct outcome *outcome, struct error *e) {
-    const struct sets none = {.count = 0};
-    const struct counting c = {.sets = &none, .more = shape, .more_count = shape_count, .judging = j};
-    return counting_run(r->spec, r->module, &c, outcome, e);
-}
-
-static bool measure(struct rung *r, const struct judging *j, struct error *e) {
-    if ((r->module = spec_module(r->spec, e)) == NULL || !choose_shape(r, e) ||
-        !count(r, r->shape, 3, j, &r->outcome, e)) {
-        return false;
-    }
-    for (size_t i = 0; i <= r->spec->then_count; ++i) {
-        const struct spec *s = i > 0 ? &r->spec->then[i - 1] : r->spec;
-        const struct ptx_function *f = ptx_entry_named(r->module, s->entry);
-        int64_t dynamic = 0;
-        if (s->shared != NULL && !spec_eval(s->shared, &(struct shape){r->shape, 3}, &dynamic, e)) {
-            return false;
-        }
-        dynamic += f != NULL ? (int64_t)ptx_static_shared(r->module, f) : 0;
-        r->shared = dynamic > r->shared ? dynamic : r->shared;
-    }
-    return true;
-}
-
-/* *missed = the first pattern that is none of a kernel's, or NULL. */
-static bool read_all(struct ladder *l, const char *const *patterns, size_t pattern_count, const struct judging *j,
-                     const char **missed, struct error *e) {
-    if ((l->root = project_root(e)) == NULL || !load_measured_tables(l->root, e)) {
-        return false;
-    }
-    l->paths = kernel_files(l->root, &l->path_count);
-    l->rungs = must_calloc(l->path_count + 1, sizeof *l->rungs);
-    bool *met = must_calloc(pattern_count + 1, sizeof *met), good = true;
-    for (size_t i = 0; good && i < l->path_count; ++i) {
-        struct rung *r = &l->rungs[l->count];
-        good = json_spares(j->json, l->paths[i], e) && (r->spec = spec_load(l->paths[i], l->root, e)) != NULL;
-        bool chosen = pattern_count == 0;
-        for (size_t k = 0; good && k < pattern_count; ++k) {
-            const bool match = selects(patterns[k], r->spec->kernel);
-            chosen |= match;
-            met[k] |= match;
-        }
-        if (good && chosen && r->spec->contract != NULL) {
-            l->count++;
-        } else {
-            spec_free(r->spec);
-            r->spec = NULL;
-        }
-    }
-    *missed = NULL;
-    for (size_t k = pattern_count; k-- > 0;) {
-        *missed = met[k] ? *missed : patterns[k];
-    }
-    free(met);
-    qsort(l->rungs, l->count, sizeof *l->rungs, by_rung);
-    return good;
-}
 
 /* ---- the table ---- */
 
@@ -168,11 +25,7 @@ static void print_row(const struct rung *r, const struct census *c) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         print_figure(c, counts[i], 1024);
     }
-    printf(r->shape[2].value == TABLE_DEPTH ? "\n" : "   at depth %lld\n", (long long)r->shape[2].value);
-}
-
-static bool passed(const struct rung *r) {
-    return r->why == NULL && outcome_verdict(&r->outcome) == VERDICT_PASS;
+    printf(r->shape[2].value == LADDER_DEPTH ? "\n" : "   at depth %lld\n", (long long)r->shape[2].value);
 }
 
 /* A row each; kernels that are wrong, or that cannot be counted, say so in their place. Returns how many are counted.
@@ -181,20 +34,17 @@ static size_t print_table(struct ladder *l, const struct judging *j) {
     size_t shown = 0;
     printf("for 1024 multiply-adds, at 128 rows x depth %d; cp.async has no wavefronts here; launches that follow each "
            "other add up\n",
-           TABLE_DEPTH);
+           LADDER_DEPTH);
     printf("%-6s %-28s %4s %8s %9s %9s %9s %9s %9s %9s %9s\n", "rung", "kernel", "nt", "shared B", "instr", "mma",
            "ldmatrix", "ld.shared", "st.shared", "wavefront", "conflicts");
     for (size_t i = 0; i < l->count; ++i) {
         struct rung *r = &l->rungs[i];
-        struct error e;
-        if (!measure(r, j, &e)) {
-            r->why = must_strdup(e.text);
-        }
+        rung_run(r, j);
         const struct census c = census_sum(r->outcome.censuses, r->outcome.census_count);
-        if (passed(r) && c.macs == 0) {
+        if (rung_passed(r) && c.macs == 0) {
             continue; /* a quantiser */
         }
-        if (passed(r)) {
+        if (rung_passed(r)) {
             print_row(r, &c);
             ++shown;
         } else {
@@ -203,7 +53,7 @@ static size_t print_table(struct ladder *l, const struct judging *j) {
         }
     }
     for (size_t i = 0; i < l->count; ++i) {
-        if (l->rungs[i].why == NULL && !passed(&l->rungs[i])) {
+        if (l->rungs[i].why == NULL && !rung_passed(&l->rungs[i])) {
             printf("\n");
             terminal_failure(stdout, &l->rungs[i].outcome, NULL, 0);
         }
@@ -258,7 +108,7 @@ static const struct outcome *outcome_at(struct rung *r, const struct spec_publis
         outcome_free(&r->other);
         r->other = (struct outcome){0};
         r->other_shape[0].name = NULL;
-        if (!count(r, shape, 3, j, &r->other, e)) {
+        if (!rung_run_at(r, shape, j, &r->other, e)) {
             return NULL;
         }
         memcpy(r->other_shape, shape, sizeof shape);
@@ -325,7 +175,7 @@ static void print_published(struct ladder *l, const struct judging *j, bool *wro
     bool head = false;
     for (size_t i = 0; i < l->count; ++i) {
         struct rung *r = &l->rungs[i];
-        for (size_t k = 0; passed(r) && k < r->spec->published_count; ++k) {
+        for (size_t k = 0; rung_passed(r) && k < r->spec->published_count; ++k) {
             if (!head) {
                 printf("\n%-28s %-36s %10s %12s  %s\n", "kernel", "count", "published", "here", "by");
             }
@@ -351,38 +201,47 @@ static bool write_json(const struct ladder *l, const char *path, struct error *e
     return good;
 }
 
-int census_ladder(const char *const *patterns, size_t pattern_count, const struct judging *j) {
-    struct ladder l = {0};
+/* The table, and what was published. */
+static int census_side_by_side(struct ladder *l, const struct judging *j) {
+    bool wrong = false, open = false;
+    struct error e;
+    const size_t shown = print_table(l, j);
+    for (size_t i = 0; i < l->count; ++i) {
+        open |= l->rungs[i].why != NULL;
+        wrong |= l->rungs[i].why == NULL && !rung_passed(&l->rungs[i]);
+    }
+    print_published(l, j, &wrong, &open);
+    if (shown == 0 && !wrong && !open) {
+        flush_output();
+        usage_error("census", "no kernel that multiplies matches; `warpproof list kernels` has the kernels");
+        return EXIT_NOTHING_RAN;
+    }
+    if (j->json != NULL && !write_json(l, j->json, &e)) {
+        flush_output();
+        return usage_error("census", "%s", e.text);
+    }
+    return wrong ? EXIT_KERNEL_WRONG : open ? EXIT_INPUT : EXIT_PASSED;
+}
+
+int census_ladder(const struct ladder_request *q, const struct judging *j) {
+    struct ladder l;
     struct error e;
     struct judging settled = *j;
     const char *missed = NULL;
-    int code = EXIT_PASSED;
-    bool good = read_all(&l, patterns, pattern_count, j, &missed, &e), wrong = false, open = false;
+    int code = EXIT_INPUT;
+    bool good = ladder_read(&l, q->patterns, q->pattern_count, j, &missed, &e);
     if (good && missed != NULL) {
         code = EXIT_NOTHING_RAN;
         good = fail(&e, "no kernel of gpu/kernels matches '%.500s'; `warpproof list kernels` has them", missed);
     }
     if (good) {
         judging_threads("census", &settled);
-        const size_t shown = print_table(&l, &settled);
-        for (size_t i = 0; i < l.count; ++i) {
-            open |= l.rungs[i].why != NULL;
-            wrong |= l.rungs[i].why == NULL && !passed(&l.rungs[i]);
-        }
-        print_published(&l, &settled, &wrong, &open);
-        if (shown == 0 && !wrong && !open) {
-            code = EXIT_NOTHING_RAN;
-            good = fail(&e, "no kernel that multiplies matches; `warpproof list kernels` has the kernels");
-        } else {
-            code = wrong ? EXIT_KERNEL_WRONG : open ? EXIT_INPUT : EXIT_PASSED;
-            good = j->json == NULL || write_json(&l, j->json, &e);
-            code = good ? code : EXIT_INPUT;
-        }
-    }
-    if (!good) {
+        code = q->launches           ? census_launches(&l, &settled)
+               : q->counters != NULL ? census_counters(&l, q, &settled)
+                                     : census_side_by_side(&l, &settled);
+    } else {
         flush_output();
         usage_error("census", "%s", e.text);
-        code = code == EXIT_NOTHING_RAN ? code : EXIT_INPUT;
     }
     ladder_free(&l);
     return code;

@@ -24,12 +24,18 @@ int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int greedy_main(int argc, char **argv);
+int bench_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int prove_main(int argc, char **argv);
+int evidence_main(int argc, char **argv);
 
 /* What `prove` hands on to; argv[0] is the word after it. */
 int prove_fragments_main(int argc, char **argv);
 int prove_banks_main(int argc, char **argv);
+
+/* What `evidence` hands on to, likewise. */
+int evidence_record_main(int argc, char **argv);
+int evidence_check_main(int argc, char **argv);
 
 /* One line a contract: name, formats, what the depth must be a multiple of, whether it splits (list.c). */
 void list_contracts(FILE *out);

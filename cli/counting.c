@@ -21,17 +21,18 @@ bool counting_run(const struct spec *s, const struct ptx_module *m, const struct
     struct operands operands = {0};
     const bool good = sets_check(s, c->sets, e) && (!contract || make_operands(s, &shape, &operands, e));
     if (good) {
+        const struct runner *runner = c->judging->runner != NULL ? c->judging->runner : &runner_machine;
         struct trial t = {.id = s->kernel,
                           .spec = s,
                           .module = m,
-                          .runner = &runner_machine,
+                          .runner = runner,
                           .contract = contract ? contract_named(s->contract) : NULL,
                           .operands = contract ? &operands : NULL,
                           .shape = &shape,
                           .seed = 1,
                           .threads = c->judging->threads,
                           .options = c->judging->launch};
-        t.options.census = true;
+        t.options.census = runner == &runner_machine;
         trial_run(&t, outcome);
     }
     operands_free(&operands);

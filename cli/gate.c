@@ -17,7 +17,7 @@
 
 static const char usage[] =
     "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--canary] [--runner NAME]\n"
-    "                      [--json FILE] [--stats] [-j N]\n"
+    "                      [--device N|all] [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (or those of them that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
@@ -30,7 +30,7 @@ static const char usage[] =
     "  --canary           the builds with guard words after each plane of shared memory, for kernels that have "
     "planes:\n"
     "                     guards must be left alone, and outputs must be those of the plain builds, which run as well\n"
-    "  --runner NAME      what runs the launches: machine (default), or device, the first GPU here\n"
+    "  --runner NAME      what runs the launches: machine (default), or device, a GPU here\n" DEVICES_USAGE
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats            print instruction counts and rates\n"
@@ -195,7 +195,8 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     return something_to_run(g, o, missed, code, e) && load_modules(g, o->canary, e);
 }
 
-static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, int threads,
+/* turn: whose it is on several GPUs. */
+static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, size_t turn, int threads,
                      struct outcome *out) {
     struct shape_value values[3];
     const struct shape shape = case_shape(c, values);
@@ -211,7 +212,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .operands = &operands,
         .shape = &shape,
         .threads = threads,
-        .options = o->judging.launch,
+        .options = judging_launch(&o->judging, turn),
         .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
@@ -221,12 +222,26 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     } else {
         trial_refuse(&t, &e, out);
     }
+    judging_note_gpu(&o->judging, &t.options, out);
     char *again = judging_again(&o->judging, out);
     out->rerun =
         must_format("%s gate%s%s%s%s%s%s%s %s", command_again(g->root), again, o->canary ? " --canary" : "",
                     o->all ? " --all" : "", o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
                     o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
     free(again);
+}
+
+/* Several GPUs take turns shape by shape: what the data classes of one shape say together must not depend on who ran
+ * which. turns[i]: of the i-th case that is run. */
+static size_t *take_turns(const struct gate *g, const size_t *order, size_t n) {
+    size_t *turns = must_calloc(n + 1, sizeof *turns);
+    for (size_t i = 1; i < n; ++i) {
+        const struct test_case *a = &g->list.cases[order[i - 1]], *b = &g->list.cases[order[i]];
+        const bool same = a->spec == b->spec && a->nt == b->nt && a->od == b->od && a->depth == b->depth &&
+                          a->tensor == b->tensor && a->files == b->files;
+        turns[i] = turns[i - 1] + !same;
+    }
+    return turns;
 }
 
 /* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */
@@ -239,11 +254,12 @@ static void run_cases(struct gate *g, const struct options *o) {
     }
     g->outcomes = must_calloc(n + g->list.model_count, sizeof *g->outcomes);
     g->outcome_count = n;
+    size_t *turns = take_turns(g, order, n);
     const int outer = (size_t)o->judging.threads < n ? o->judging.threads : (int)n, inner = o->judging.threads / outer;
     const bool progress = isatty(STDERR_FILENO);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
     for (size_t i = 0; i < n; ++i) {
-        run_case(g, o, &g->list.cases[order[i]], inner, &g->outcomes[i]);
+        run_case(g, o, &g->list.cases[order[i]], turns[i], inner, &g->outcomes[i]);
         if (progress) {
 #pragma omp critical(progress)
             fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, g->list.cases[order[i]].id);
@@ -252,6 +268,7 @@ static void run_cases(struct gate *g, const struct options *o) {
     if (progress) {
         fprintf(stderr, "\r\033[K");
     }
+    free(turns);
     free(order);
 }
 
@@ -335,7 +352,7 @@ static int gate(struct options *o) {
         if (o->pattern_count == 0) {
             add_skips(&g);
         }
-        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, o->judging.threads);
+        const struct totals t = totals_of(g.outcomes, g.outcome_count, omp_get_wtime() - start, &o->judging);
         terminal_table(stdout, g.outcomes, g.outcome_count);
         audit_notes(&g);
         not_judged_note(&g);

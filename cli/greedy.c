@@ -15,7 +15,8 @@
 
 static const char usage[] =
     "usage: warpproof greedy MODEL.gguf [--prompt TEXT | --prompt-ids \"ID ...\"] [--arm NAME] [--n N]\n"
-    "                        [--plan FILE] [--ids FILE] [--json FILE] [--plant NAME] [--case-dir FOLDER] [-j N]\n"
+    "                        [--plan FILE] [--ids FILE] [--json FILE] [--plant NAME] [--case-dir FOLDER]\n"
+    "                        [--device N|all] [-j N]\n"
     "\n"
     "Decodes greedily, the lowest id on a tie, and prints each id with its margin over the second, in nats. With a\n"
     "kernel arm every matrix product is computed by the reference as well, from the same inputs, and every bit of the\n"
@@ -26,7 +27,8 @@ static const char usage[] =
     "                     the file wants one; control tokens in it are plain text (default: a sentence of our own)\n"
     "  --prompt-ids IDS   the prompt's token ids, the begin-of-sequence token too where the model wants one\n"
     "  --arm NAME         what multiplies: reference (default; contracts), machine (the plan's kernels on the PTX\n"
-    "                     machine), device (the same on the first GPU here), or truth (float64, nothing quantised)\n"
+    "                     machine), device (the same on a GPU here), or truth (float64, nothing quantised)\n"
+    "  --device N|all     which GPU, counted from 0 (default 0); all: products take turns on all that are here\n"
     "  --n N              how many ids are chosen (default 32, with --ids as many as the file has)\n"
     "  --plan FILE        which kernel serves which product (default fixtures/plans/default.yaml)\n"
     "  --ids FILE         teacher forcing: ids separated by blanks or lines, fed whatever is chosen; the agreement is\n"
@@ -233,6 +235,7 @@ static bool prepare(struct run *r, const struct options *o, struct error *e) {
                                            : o->arm == ARM_DEVICE ? &runner_device
                                                                   : NULL,
                                  .options = o->judging.launch,
+                                 .devices = &o->judging.devices,
                                  .threads = o->judging.threads,
                                  .case_folder = o->case_folder,
                                  .root = r->root,
@@ -385,6 +388,9 @@ static int check_options(struct options *o) {
     if (o->arm != ARM_MACHINE && (o->judging.watches != NULL || o->judging.launch.arch != NULL)) {
         return usage_error("greedy", "%s goes with --arm machine", o->judging.watches != NULL ? "--watches" : "--arch");
     }
+    if (o->arm != ARM_DEVICE && o->judging.devices.given) {
+        return usage_error("greedy", "--device goes with --arm device");
+    }
     o->judging.runner = o->arm == ARM_DEVICE ? &runner_device : NULL;
     if (o->judging.watches == NULL) { /* cheap, and what a stray store does to a later call no bit of this one shows */
         o->judging.launch.unwatched = WATCH_ALL & ~(uint32_t)(WATCH_BOUNDS | WATCH_ALIGNMENT);
@@ -402,6 +408,7 @@ int greedy_main(int argc, char **argv) {
                                           {"ids", required_argument, NULL, IDS},
                                           {"plant", required_argument, NULL, PLANT},
                                           {"case-dir", required_argument, NULL, CASE_DIR},
+                                          {"device", required_argument, NULL, JUDGING_DEVICE},
                                           {"json", required_argument, NULL, JUDGING_JSON},
                                           {"watches", required_argument, NULL, JUDGING_WATCHES},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},

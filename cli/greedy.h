@@ -6,6 +6,7 @@
 #include "../oracles/kernel_run.h"
 #include "../oracles/outcome.h"
 #include "../ref/decoder.h"
+#include "devices.h"
 #include "plant.h"
 #include <stdio.h>
 
@@ -55,6 +56,7 @@ struct greedy_arm {
     struct plan *plan;
     const struct runner *runner; /* NULL: the reference alone */
     struct launch_options options;
+    const struct devices *devices; /* which take the launches in turn, where runner is that of a GPU */
     int threads;
     enum greedy_plant plant;
     struct plant kernel_plant;  /* name NULL: none */

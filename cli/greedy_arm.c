@@ -94,6 +94,7 @@ static int threads_for(const struct greedy_arm *a, double macs, double few) {
 
 static bool run_kernel(struct greedy_arm *a, const struct plan_row *row, const struct contract_operands *op,
                        struct kernel_result *r, struct error *e) {
+    a->options.gpu = devices_turn(a->devices, a->products);
     const struct kernel_call call = {.spec = row->spec,
                                      .module = greedy_module(a, row, e),
                                      .runner = a->runner,

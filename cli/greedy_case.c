@@ -157,9 +157,11 @@ void greedy_differ(struct greedy_arm *a, const struct differing *d) {
         return;
     }
     if (write_case(a, d, &o, &e)) {
+        char device[DEVICES_AGAIN];
+        devices_again(a->devices, device);
         f->folder = must_strdup(a->case_folder);
-        f->rerun = must_format("%s gate --cases %s%s%s%s", command_again(a->root), a->case_folder,
-                               a->runner == &runner_device ? " --runner device" : "",
+        f->rerun = must_format("%s gate --cases %s%s%s%s%s", command_again(a->root), a->case_folder,
+                               a->runner == &runner_device ? " --runner device" : "", device,
                                a->kernel_plant.name != NULL ? " --plant " : "",
                                a->kernel_plant.name != NULL ? a->kernel_plant.name : "");
     } else {

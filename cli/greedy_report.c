@@ -198,6 +198,9 @@ static struct fy_node *json_run(struct fy_document *doc, const struct greedy_arm
     }
     json_add_string(doc, root, "architecture", a->model->architecture);
     json_add_string(doc, root, "arm", d->arm);
+    if (a->runner == &runner_device) {
+        json_add(doc, root, "devices", json_devices(doc, a->devices->first, a->devices->count));
+    }
     json_add_string(doc, root, "plan", a->plan != NULL ? a->plan->name : NULL);
     json_add(doc, root, "prompt", ids(doc, d->prompt, d->prompt_count));
     json_add(doc, root, "tokens", ids(doc, chosen, d->count));

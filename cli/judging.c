@@ -1,5 +1,4 @@
 #include "judging.h"
-#include "../gpu/device/device.h"
 #include "../gpu/yaml.h"
 #include "../ref/checked.h"
 #include "../reports/file.h"
@@ -90,6 +89,8 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
                     : strcmp(optarg, "device") == 0 ? &runner_device
                                                     : NULL;
         return j->runner != NULL ? -1 : usage_error(command, "--runner %s: want machine or device", optarg);
+    case JUDGING_DEVICE:
+        return devices_option(command, optarg, &j->devices);
     case JUDGING_JSON:
         j->json = optarg;
         return json_option(command, optarg);
@@ -126,30 +127,25 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
 }
 
 char *judging_again(const struct judging *j, const struct outcome *o) {
-    char name[SCHEDULE_NAME];
+    char name[SCHEDULE_NAME], device[DEVICES_AGAIN];
+    devices_again(&j->devices, device);
     schedule_name(&j->launch.schedule, name);
     const bool on_gpu = j->runner == &runner_device; /* its architecture was not asked for */
     const char *schedule = j->schedules == SCHEDULES_ALL   ? "all"
                            : j->schedules == SCHEDULES_ONE ? name
                                                            : o->rerun_schedule;
     const bool arch = j->launch.arch != NULL && !on_gpu;
-    return must_format("%s%s%s%s%s%s%s", on_gpu ? " --runner device" : "", arch ? " --arch " : "",
-                       arch ? j->launch.arch->name : "", j->watches != NULL ? " --watches " : "",
-                       j->watches != NULL ? j->watches : "", schedule[0] != 0 ? " --schedule " : "", schedule);
-}
-
-/* The row of a GPU's compute capability, or the last one before it. */
-static const struct arch *arch_of_gpu(int sm) {
-    const struct arch *a = archs;
-    while (a[1].name != NULL && (int)a[1].sm <= sm) {
-        ++a;
-    }
-    return a;
+    return must_format("%s%s%s%s%s%s%s%s", on_gpu ? " --runner device" : "", on_gpu ? device : "",
+                       arch ? " --arch " : "", arch ? j->launch.arch->name : "",
+                       j->watches != NULL ? " --watches " : "", j->watches != NULL ? j->watches : "",
+                       schedule[0] != 0 ? " --schedule " : "", schedule);
 }
 
 int judging_check(const char *command, struct judging *j) {
     struct error e;
-    struct device_identity id;
+    if (j->runner != &runner_device && j->devices.given) {
+        return usage_error(command, "--device goes with --runner device");
+    }
     if (j->runner == &runner_device) {
         const char *option = j->launch.arch != NULL           ? "--arch: a GPU is what it is"
                              : j->watches != NULL             ? "--watches: a GPU watches nothing"
@@ -158,11 +154,10 @@ int judging_check(const char *command, struct judging *j) {
         if (option != NULL) {
             return usage_error(command, "%s; it goes with --runner machine", option);
         }
-        if (!device_identify(&id, &e)) {
-            return usage_error(command, "%s", e.text);
+        const int code = devices_open(command, &j->devices, &j->launch.arch);
+        if (code >= 0) {
+            return code;
         }
-        fprintf(stderr, "warpproof %s: on %s (sm_%d), driver %s\n", command, id.name, id.sm, id.driver);
-        j->launch.arch = arch_of_gpu(id.sm);
     }
     return j->json == NULL || file_can_put(j->json, &e) ? -1 : usage_error(command, "%s", e.text);
 }
@@ -213,8 +208,22 @@ void judging_threads(const char *command, struct judging *j) {
     omp_set_num_threads(j->threads);
 }
 
-struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads) {
-    struct totals t = {.wall_seconds = wall_seconds, .threads = threads};
+struct launch_options judging_launch(const struct judging *j, size_t turn) {
+    struct launch_options options = j->launch;
+    options.gpu = devices_turn(&j->devices, turn);
+    return options;
+}
+
+void judging_note_gpu(const struct judging *j, const struct launch_options *ran, struct outcome *o) {
+    if (j->devices.count > 1 && ran->gpu > 0 && o->findings.count > 0) {
+        findings_note(&o->findings, "it ran on GPU %d; rerun takes GPU 0, with --device %d that one", ran->gpu,
+                      ran->gpu);
+    }
+}
+
+struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, const struct judging *j) {
+    struct totals t = {
+        .wall_seconds = wall_seconds, .threads = j->threads, .gpu_first = j->devices.first, .gpus = j->devices.count};
     size_t ran = 0;
     for (size_t i = 0; i < count; ++i) {
         const enum verdict v = outcome_verdict(&outcomes[i]);

@@ -5,6 +5,7 @@
 #include "../oracles/trial.h"
 #include "../ref/activation.h"
 #include "../reports/json.h"
+#include "devices.h"
 #include <getopt.h>
 
 struct judging {
@@ -12,18 +13,28 @@ struct judging {
     bool stats;
     int threads;
     const struct runner *runner; /* NULL: the machine */
+    struct devices devices;      /* of runner_device */
     struct launch_options launch;
     enum trial_schedules schedules;
     const char *watches; /* as given, or NULL */
 };
 
 /* Values of getopt_long for the shared options, and their rows of its table; `j` and `h` are short options as well. */
-enum { JUDGING_RUNNER = 1000, JUDGING_JSON, JUDGING_STATS, JUDGING_WATCHES, JUDGING_ARCH, JUDGING_SCHEDULE };
+enum {
+    JUDGING_RUNNER = 1000,
+    JUDGING_JSON,
+    JUDGING_STATS,
+    JUDGING_WATCHES,
+    JUDGING_ARCH,
+    JUDGING_SCHEDULE,
+    JUDGING_DEVICE
+};
 #define JUDGING_LONG_OPTIONS                                                                                           \
-    {"runner", required_argument, NULL, JUDGING_RUNNER}, {"json", required_argument, NULL, JUDGING_JSON},              \
-        {"stats", no_argument, NULL, JUDGING_STATS}, {"watches", required_argument, NULL, JUDGING_WATCHES},            \
-        {"arch", required_argument, NULL, JUDGING_ARCH}, {"schedule", required_argument, NULL, JUDGING_SCHEDULE},      \
-        {"threads", required_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {                                 \
+    {"runner", required_argument, NULL, JUDGING_RUNNER}, {"device", required_argument, NULL, JUDGING_DEVICE},          \
+        {"json", required_argument, NULL, JUDGING_JSON}, {"stats", no_argument, NULL, JUDGING_STATS},                  \
+        {"watches", required_argument, NULL, JUDGING_WATCHES}, {"arch", required_argument, NULL, JUDGING_ARCH},        \
+        {"schedule", required_argument, NULL, JUDGING_SCHEDULE}, {"threads", required_argument, NULL, 'j'},            \
+        {"help", no_argument, NULL, 'h'}, {                                                                            \
         NULL, 0, NULL, 0                                                                                               \
     }
 
@@ -60,8 +71,15 @@ int judging_check(const char *command, struct judging *j);
  * region takes. Call it once all input is in memory: what that takes is not left for the stacks of threads. */
 void judging_threads(const char *command, struct judging *j);
 
+/* How the turn-th case is run: the options of all, on the GPU whose turn it is. */
+struct launch_options judging_launch(const struct judging *j, size_t turn);
+
+/* Where cases took turns on several GPUs, notes of a red one where it ran: the command that runs it again takes the
+ * first. */
+void judging_note_gpu(const struct judging *j, const struct launch_options *ran, struct outcome *o);
+
 /* Passed, failed (any finding), skipped, and the sums of what ran. */
-struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, int threads);
+struct totals totals_of(const struct outcome *outcomes, size_t count, double wall_seconds, const struct judging *j);
 
 /* 1 when a kernel is wrong, else 2 when an input is, else 0 when something passed, else 3. */
 int exit_code_of(const struct outcome *outcomes, size_t count);

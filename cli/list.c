@@ -6,6 +6,7 @@
 #include "../ref/checked.h"
 #include "../ref/format.h"
 #include "command.h"
+#include "devices.h"
 #include "plant.h"
 #include "selecting.h"
 #include <getopt.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: warpproof list kernels | formats | contracts | oracles | plants | archs\n"
+static const char usage[] = "usage: warpproof list kernels | formats | contracts | oracles | plants | archs | devices\n"
                             "       warpproof list cases [--all] [PATTERN]...\n"
                             "\n"
                             "  --all    the cases of fixtures/cases/all as well\n"
@@ -166,7 +167,7 @@ int list_main(int argc, char **argv) {
         return EXIT_PASSED;
     }
     if (optind == argc) {
-        return usage_error("list", "want kernels, formats, contracts, cases, oracles, plants or archs");
+        return usage_error("list", "want kernels, formats, contracts, cases, oracles, plants, archs or devices");
     }
     const char *what = argv[optind++];
     if (optind < argc && strcmp(what, "cases") != 0) {
@@ -192,8 +193,10 @@ int list_main(int argc, char **argv) {
         code = list_oracles();
     } else if (strcmp(what, "archs") == 0) {
         code = list_archs();
+    } else if (strcmp(what, "devices") == 0) {
+        code = devices_list(stdout, &e) ? EXIT_PASSED : EXIT_INPUT;
     } else if (strcmp(what, "kernels") != 0 && strcmp(what, "plants") != 0 && strcmp(what, "cases") != 0) {
-        fail(&e, "'%s': want kernels, formats, contracts, cases, oracles, plants or archs", what);
+        fail(&e, "'%s': want kernels, formats, contracts, cases, oracles, plants, archs or devices", what);
     } else if (root != NULL) {
         code = strcmp(what, "kernels") == 0  ? list_kernels(root, &e)
                : strcmp(what, "plants") == 0 ? list_plants(root, &e)

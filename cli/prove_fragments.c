@@ -149,7 +149,7 @@ static bool place_of(const struct runner *runner, char place[240], int *sm, stru
     if (runner != &runner_device) {
         return true;
     }
-    if (!device_identify(&id, e)) {
+    if (!device_identify(0, &id, e)) {
         return false;
     }
     snprintf(place, 240, "%s (sm_%d, driver %s)", id.name, id.sm, id.driver);

@@ -15,7 +15,7 @@
 
 static const char usage[] =
     "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner NAME]\n"
-    "                                 [--json FILE] [--stats] [-j N]\n"
+    "                                 [--device N|all] [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the kernel of a launch file on the PTX machine and judges what it did. A kernel with a contract is run on\n"
     "made operands, class by class, or on those of the files that the launch file names; one without is judged on\n"
@@ -24,7 +24,7 @@ static const char usage[] =
     "  --set NAME=VALUE   a value for the launch file's expressions (nt, od, id, n ...); may be repeated\n"
     "  --data CLASS       only this data class: exact, coded, adv or rand (kernels with a contract)\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
-    "  --runner NAME      what runs the launch: machine (default), or device, the first GPU here\n"
+    "  --runner NAME      what runs the launch: machine (default), or device, a GPU here\n" DEVICES_USAGE
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
     "  --stats            print instruction counts and rates\n"
@@ -53,7 +53,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
                       .shape = shape,
                       .seed = o->seed,
                       .threads = o->judging.threads,
-                      .options = o->judging.launch,
+                      .options = judging_launch(&o->judging, 0),
                       .schedules = o->judging.schedules};
     bool good = true;
     *count = 0;
@@ -61,6 +61,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         char *id = must_format("run/%s/s%" PRIu64, s->kernel, o->seed);
         t.id = id;
         trial_run(&t, &outcomes[*count]);
+        judging_note_gpu(&o->judging, &t.options, &outcomes[*count]);
         char *how = judging_again(&o->judging, &outcomes[*count]);
         outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, how, options);
         free(how);
@@ -80,6 +81,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         t.id = id;
         t.contract = c;
         t.operands = &operands;
+        t.options = judging_launch(&o->judging, *count);
         struct error refusal;
         if (operands_make(&r, &operands, &refusal)) {
             note_sums("run", s->path, &operands.sums);
@@ -89,6 +91,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
             trial_refuse(&t, &refusal, &outcomes[*count]);
         }
         char *class = s->operands_in_files ? must_strdup("") : must_format(" --data %s", data_class_names[k]);
+        judging_note_gpu(&o->judging, &t.options, &outcomes[*count]);
         char *how = judging_again(&o->judging, &outcomes[*count]);
         outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, how, options);
         free(how);
@@ -137,7 +140,7 @@ static int run(const char *path, struct options *o) {
         }
     }
     if (good) {
-        struct totals t = totals_of(outcomes, count, omp_get_wtime() - start, o->judging.threads);
+        struct totals t = totals_of(outcomes, count, omp_get_wtime() - start, &o->judging);
         terminal_failures(stdout, outcomes, count, DATA_CLASSES, 0);
         for (size_t i = 0; i < count; ++i) {
             if (outcome_verdict(&outcomes[i]) == VERDICT_PASS) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int check_patterns(const char *command, const char *const *patterns, size_t n) {
     for (size_t i = 0; i < n; ++i) {
@@ -56,6 +57,21 @@ bool fail_missed(struct error *e, const struct case_list *list, const char *patt
          quick ? "; --all adds those of the whole lattice" : "", absent);
     free(absent);
     return false;
+}
+
+char *kernel_file(const char *kernel, const char *root, struct error *e) {
+    const size_t n = strlen(kernel);
+    if (strchr(kernel, '/') != NULL) {
+        return must_strdup(kernel);
+    }
+    const bool path = n > 5 && strcmp(kernel + n - 5, ".yaml") == 0;
+    char *file = path ? must_strdup(kernel) : must_format("%s/gpu/kernels/%s.yaml", root, kernel);
+    if (access(file, F_OK) == 0) {
+        return file;
+    }
+    free(file);
+    fail(e, "%s: no kernel and no launch file of that name; `warpproof list kernels` has the kernels", kernel);
+    return NULL;
 }
 
 static int by_name(const void *a, const void *b) {

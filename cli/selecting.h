@@ -16,6 +16,10 @@ bool note_models(const char *command, const struct case_list *list, bool absent)
  * absent, where it may mean cases of those. Returns false. */
 bool fail_missed(struct error *e, const struct case_list *list, const char *pattern, bool quick);
 
+/* A path when it looks like one (a '/', or .yaml at its end), else that of the launch file of the kernel of that name;
+ * the caller frees it. NULL: no kernel has the name. */
+char *kernel_file(const char *kernel, const char *root, struct error *e);
+
 /* The paths of the launch files of gpu/kernels, by name; each, and the array, are the caller's. */
 char **kernel_files(const char *root, size_t *n);
 

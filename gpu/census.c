@@ -208,8 +208,11 @@ static bool class_count(const struct site_count *n, const char *what, uint64_t *
     const struct {
         const char *name;
         uint64_t value;
-    } counts[] = {
-        {"", n->executed}, {".wavefronts", n->wavefronts}, {".conflicts", n->conflicts}, {".sectors", n->sectors}};
+    } counts[] = {{"", n->executed},
+                  {".wavefronts", n->wavefronts},
+                  {".conflicts", n->conflicts},
+                  {".sectors", n->sectors},
+                  {".requests", n->requests}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
         if (!strcmp(what, counts[i].name))
             return *value = counts[i].value, true;

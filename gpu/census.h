@@ -68,8 +68,8 @@ void census_free(struct census *c);
 struct census census_sum(const struct census *c, size_t count);
 
 /* The count that a name of `counts` in a launch file stands for: `instructions`, `macs`, `wavefronts`, `conflicts` or
- * `sectors` of the whole launch; a class, which is what it executed; or a class and `.wavefronts`, `.conflicts` or
- * `.sectors`. False for any other name. */
+ * `sectors` of the whole launch; a class, which is what it executed; or a class and `.wavefronts`, `.conflicts`,
+ * `.sectors` or `.requests`, which is what it executed with at least one lane. False for any other name. */
 bool census_count(const struct census *c, const char *name, uint64_t *value);
 
 #endif

@@ -83,6 +83,7 @@ struct launch_options { /* how to run; all zeros: in order, as sm_90 does, all w
     const struct arch *arch;   /* NULL: arch_default */
     bool census;               /* fill trace.counts */
     const struct probe *probe; /* called while the machine runs, or NULL */
+    int gpu;                   /* which GPU of this machine runs it (device/device.h), from 0; the machine is none */
 };
 
 struct launch {

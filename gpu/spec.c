@@ -144,8 +144,10 @@ static bool read_program(const struct reader *r, const char *root) {
 static bool read_head(const struct reader *r, const char *root) {
     const struct yaml_node *map = r->doc->root, *kernel, *entry = yaml_get(map, "entry"),
                            *about = yaml_get(map, "about"), *contract = yaml_get(map, "contract"),
-                           *rung = yaml_get(map, "rung");
+                           *rung = yaml_get(map, "rung"), *evidence = yaml_get(map, "evidence");
+    static const char *const wanted[] = {"required", "optional", NULL};
     const char *text = NULL;
+    size_t choice = 1;
     if (!yaml_require(r->doc, map, "kernel", "the launch file", &kernel, r->e) ||
         !read_word(r, kernel, "kernel", "_.-", true, &r->s->kernel) || !read_program(r, root))
         return false;
@@ -154,6 +156,9 @@ static bool read_head(const struct reader *r, const char *root) {
     r->s->about = text ? must_strdup(text) : NULL;
     if (rung && !read_word(r, rung, "rung", "_.-", true, &r->s->rung))
         return false;
+    if (evidence && !yaml_choice(r->doc, evidence, "evidence", wanted, &choice, r->e))
+        return false;
+    r->s->evidence_required = choice == 0;
     if (contract && !read_word(r, contract, "contract", "_", false, &r->s->contract))
         return false;
     if (entry) /* the identifiers of PTX */
@@ -163,9 +168,9 @@ static bool read_head(const struct reader *r, const char *root) {
 }
 
 static bool read_all(const struct reader *r, const char *root) {
-    static const char *const keys[] = {"kernel", "about",  "source", "ptx",   "cubin",   "entry",     "contract",
-                                       "split",  "needs",  "launch", "args",  "buffers", "planes",    "stages",
-                                       "mma",    "counts", "then",   "shape", "rung",    "published", NULL};
+    static const char *const keys[] = {
+        "kernel",  "about",  "source", "ptx", "cubin",  "entry", "contract", "split", "needs",     "launch",   "args",
+        "buffers", "planes", "stages", "mma", "counts", "then",  "shape",    "rung",  "published", "evidence", NULL};
     static const struct {
         const char *key;
         bool (*read)(const struct reader *, const struct yaml_node *);

@@ -77,11 +77,13 @@ struct spec {
     struct yaml_doc
         *doc; /* the file, for complaints found later: yaml_fail(doc, yaml_get(doc->root, "contract"), 0, ...) */
     char *kernel;
-    char *about;  /* one line for people, or NULL */
-    char *rung;   /* of the ladder that it belongs to, a word: "r12"; or NULL */
-    char *source; /* file name of the .cu beside the launch file, or NULL */
-    char *ptx;    /* path of the PTX text: given, or derived from source: fixtures/ptx/<stem>.ptx under root */
-    char *cubin;  /* path of the same program as a cubin, for a real GPU, or NULL */
+    char *about; /* one line for people, or NULL */
+    char *rung;  /* of the ladder that it belongs to, a word: "r12"; or NULL */
+    bool
+        evidence_required; /* `evidence: required`: without a recorded run on a GPU `warpproof evidence check` is red */
+    char *source;          /* file name of the .cu beside the launch file, or NULL */
+    char *ptx;             /* path of the PTX text: given, or derived from source: fixtures/ptx/<stem>.ptx under root */
+    char *cubin;           /* path of the same program as a cubin, for a real GPU, or NULL */
     char *entry;
     char *contract;         /* name of a contract that exists and whose formats the arguments have, or NULL */
     struct split split;     /* of the contract's sums */

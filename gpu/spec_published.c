@@ -45,7 +45,7 @@ static bool read_count_name(const struct reader *r, const struct yaml_node *node
            (census_count(&(struct census){0}, *out, &value) ||
             yaml_fail(r->doc, node, 0, r->e,
                       "%s: want instructions, macs, wavefronts, conflicts, sectors, a class of `warpproof census`, or "
-                      "CLASS.wavefronts, .conflicts, .sectors",
+                      "CLASS.wavefronts, .conflicts, .sectors, .requests",
                       what));
 }
 

@@ -1,8 +1,8 @@
 #include "trial.h"
 #include "../gpu/canary.h"
+#include "../gpu/digest.h"
 #include "../ref/checked.h"
 #include "orders.h"
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,28 +16,6 @@ static void refuse(struct outcome *o, const struct error *e) {
         finding_line(f, f->line_count == 0 ? "input" : "", "%s", line);
     }
     free(copy);
-}
-
-static void digest_outputs(const struct launch *l, char hex[65]) {
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned length = 0;
-    EVP_MD_CTX *c = EVP_MD_CTX_new();
-    hex[0] = 0;
-    if (c == NULL || EVP_DigestInit_ex(c, EVP_sha256(), NULL) != 1) {
-        EVP_MD_CTX_free(c);
-        return;
-    }
-    for (size_t i = 0; i < l->buffer_count; ++i) {
-        if (l->buffers[i].role == BUFFER_OUT || l->buffers[i].role == BUFFER_INOUT) {
-            EVP_DigestUpdate(c, l->buffers[i].data, l->buffers[i].bytes);
-        }
-    }
-    if (EVP_DigestFinal_ex(c, bytes, &length) == 1 && length == 32) {
-        for (unsigned i = 0; i < length; ++i) {
-            snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-        }
-    }
-    EVP_MD_CTX_free(c);
 }
 
 /* The closed forms of one launch for this shape; the caller frees them. NULL after an error. */
@@ -309,6 +287,9 @@ static bool run(const struct trial *t, struct bound *b, struct sequence *runs, s
         !bound_check(b, e)) {
         return false;
     }
+    if (t->digest_inputs && !digest_inputs(b, o->inputs)) {
+        return fail(e, "cannot compute the SHA-256 of the inputs");
+    }
     char *excess = t->plain != NULL ? no_room(b, &plain->bound) : NULL;
     if (excess != NULL) {
         o->skipped = true;
@@ -336,7 +317,7 @@ static bool run(const struct trial *t, struct bound *b, struct sequence *runs, s
     if (good) {
         audit(t, b, o);
         add_up(runs, o);
-        digest_outputs(&b->launch, o->digest);
+        digest_outputs(&b->launch, NULL, o->digest);
     }
     free(result);
     orders_free(&orders);

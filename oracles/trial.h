@@ -25,6 +25,7 @@ struct trial {
     int threads;                     /* CPU threads of the launch */
     struct launch_options options;   /* watches, schedule, architecture */
     enum trial_schedules schedules;
+    bool digest_inputs; /* fill outcome.inputs */
 };
 
 /* Runs and judges. Whatever cannot be done (a file, an unknown instruction, memory) becomes a finding INPUT of the

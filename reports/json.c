@@ -1,4 +1,5 @@
 #include "json.h"
+#include "../gpu/device/device.h"
 #include "../ref/checked.h"
 #include "../ref/half.h"
 #include "json_node.h"
@@ -139,6 +140,21 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
     return m;
 }
 
+struct fy_node *json_devices(struct fy_document *d, int first, int count) {
+    struct fy_node *list = fy_node_create_sequence(d);
+    struct device_identity id;
+    struct error e;
+    for (int i = first; i < first + count && device_identify(i, &id, &e); ++i) {
+        struct fy_node *m = fy_node_create_mapping(d);
+        json_add(d, m, "device", json_number(d, "%d", i));
+        json_add_string(d, m, "name", id.name);
+        json_add(d, m, "sm", json_number(d, "%d", id.sm));
+        json_add_string(d, m, "driver", id.driver);
+        fy_node_sequence_append(list, m);
+    }
+    return list;
+}
+
 static struct fy_node *totals_node(struct fy_document *d, const struct totals *t) {
     struct fy_node *m = fy_node_create_mapping(d), *s = fy_node_create_mapping(d);
     json_add(d, s, "passed", json_number(d, "%zu", t->passed));
@@ -150,6 +166,9 @@ static struct fy_node *totals_node(struct fy_document *d, const struct totals *t
     if (!t->on_gpu) {
         json_add(d, s, "warp_instructions", json_number(d, "%" PRIu64, t->warp_instructions));
         json_add(d, s, "macs", json_number(d, "%" PRIu64, t->macs));
+    }
+    if (t->on_gpu) {
+        json_add(d, s, "devices", json_devices(d, t->gpu_first, t->gpus));
     }
     json_add(d, s, "execution_seconds", json_number(d, "%.6f", t->seconds));
     json_add(d, s, "wall_seconds", json_number(d, "%.6f", t->wall_seconds));

@@ -11,6 +11,14 @@ const char *command_binary(void) {
     return given != NULL ? given : "build/warpproof";
 }
 
+const char *fake_cuda_folder(void) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s", command_binary());
+    char *slash = strrchr(path, '/');
+    snprintf(slash ? slash : path, 16, "%sfake_cuda", slash ? "/" : "");
+    return path;
+}
+
 const char *run_before = "";
 
 struct result run_command(const char *format, ...) {
@@ -20,6 +28,13 @@ struct result run_command(const char *format, ...) {
     cr_assert(vasprintf(&arguments, format, args) >= 0, "no memory");
     va_end(args);
     char *command = must_format("exec 2>&1 </dev/null; %s %s %s", run_before, command_binary(), arguments);
+    const struct result r = run_shell(command);
+    free(command);
+    free(arguments);
+    return r;
+}
+
+struct result run_shell(const char *command) {
     FILE *pipe = popen(command, "r");
     cr_assert(pipe != NULL, "cannot run %s", command);
     struct result r = {.text = must_calloc(1, 1)};
@@ -32,8 +47,6 @@ struct result run_command(const char *format, ...) {
     }
     const int status = pclose(pipe);
     r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    free(command);
-    free(arguments);
     return r;
 }
 

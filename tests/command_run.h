@@ -11,11 +11,15 @@ struct result {
 
 const char *command_binary(void); /* the path of the command */
 
+const char *fake_cuda_folder(void); /* of the stand-ins for a GPU's libraries: beside the command */
+
 /* Shell text before the command: variables, limits. */
 extern const char *run_before;
 
 /* The arguments may redirect stdout; stderr is in the result all the same. */
 struct result run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+struct result run_shell(const char *command); /* the same of any command */
 
 /* Expects an exit code and a text somewhere in the output, and frees it. */
 void expect_result(struct result r, int code, const char *text);

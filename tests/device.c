@@ -6,21 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 TestSuite(device, .init = make_folder, .fini = remove_folder);
 
-static const char *folder(void) { /* of the stand-in: beside the command */
-    static char path[4096];
-    snprintf(path, sizeof path, "%s", command_binary());
-    char *slash = strrchr(path, '/');
-    snprintf(slash ? slash : path, 16, "%sfake_cuda", slash ? "/" : "");
-    return path;
-}
+static const char *more = ""; /* settings besides */
 
 static struct result with_fault(const char *fault, const char *arguments) {
     static char before[8192];
-    snprintf(before, sizeof before, "LD_LIBRARY_PATH='%s' FAKE_CUDA=%s FAKE_CUDA_LOG=1 WARPPROOF_DEVICE_SECONDS=1",
-             folder(), fault);
+    snprintf(before, sizeof before, "LD_LIBRARY_PATH='%s' FAKE_CUDA=%s FAKE_CUDA_LOG=1 WARPPROOF_DEVICE_SECONDS=1 %s",
+             fake_cuda_folder(), fault, more);
     run_before = before;
     struct result r = run_command("%s", arguments);
     run_before = "";
@@ -203,4 +198,146 @@ Test(device, one_build_for_many_launches) {
     struct result r = with_fault("", "run tests/foreign/double.yaml --runner device -j 4 --set n=5");
     cr_expect(strstr(r.text, "1 loads"), "%s", r.text);
     free(r.text);
+}
+
+/* ---- several GPUs ---- */
+
+/* A project of one kernel that the stand-in knows, with ten shapes of two classes, and one more in the whole lattice;
+ * on a machine of two GPUs. */
+static void enter_two_gpus(void) {
+    enter_project("ln -s $d/gpu/kernels/dequantize_q8_0.yaml gpu/kernels/ && mkdir fixtures/cases/all && "
+                  "c() { echo \"{kernels: [dequantize_q8_0], shapes: {nt: [$1], id: [32, 64]}, data: [exact, coded], "
+                  "seeds: [1]}\"; } && c 1,2,3,4,5 > fixtures/cases/a.yaml && c 6 > fixtures/cases/all/b.yaml");
+    more = must_format("%s FAKE_CUDA_GPUS=2", run_before);
+    leave_project();
+}
+
+/* Without its last line, which tells of clock and machine. */
+static char *json_of(const char *arguments, char **last) {
+    char *all = must_format("gate --runner device --json /dev/stdout %s 2>/dev/null | grep '^{'", arguments);
+    struct result r = with_fault("", all);
+    char *end = strstr(r.text, "{\"summary\"");
+    cr_assert(end, "no summary:\n%s", r.text);
+    *last = must_strdup(end);
+    *end = 0;
+    free(all);
+    return r.text;
+}
+
+Test(device, cases_take_turns_on_the_gpus) {
+    enter_two_gpus();
+    expect_all("", "gate --runner device --device all -j 1", 0,
+               (const char *const[]){"on GPU 0 of 2, Fake GPU (sm_90), driver",
+                                     "on GPU 1 of 2, Fake GPU (sm_90), driver", "20 passed, 0 failed",
+                                     "fake: 0 allocations left, 2 loads",
+                                     "GPU 0: 0 allocations left, 1 loads, 10 launches, 0 resets",
+                                     "GPU 1: 0 allocations left, 1 loads, 10 launches, 0 resets", NULL});
+    expect_all("", "gate --runner device --device 1 -j 2", 0,
+               (const char *const[]){"on GPU 1 of 2", "20 passed, 0 failed", "GPU 0: 0 allocations left, 0 loads",
+                                     "GPU 1: 0 allocations left, 1 loads, 20 launches, 0 resets", NULL});
+    expect_all("", "gate --runner device -j 2", 0,
+               (const char *const[]){"on GPU 0 of 2", "20 passed, 0 failed", "GPU 0: 0 allocations left, 1 loads, 20 ",
+                                     "GPU 1: 0 allocations left, 0 loads", NULL});
+    char *one_end, *two_end, *one = json_of("", &one_end), *two = json_of("--device all -j 4", &two_end);
+    static const char second[] = "}, {\"device\": 1, \"name\": \"Fake GPU\", \"sm\": 90, \"driver\": \"";
+    cr_expect_str_eq(one, two, "cases tell the same, whichever GPU they ran on");
+    cr_expect(strstr(one, "dequantize_q8_0") &&
+              strstr(one_end, "\"devices\": [{\"device\": 0, \"name\": \"Fake GPU\""));
+    cr_expect(!strstr(one_end, second) && strstr(two_end, second), "%s%s", one_end, two_end);
+    free(one);
+    free(two);
+    free(one_end);
+    free(two_end);
+    free((char *)more);
+}
+
+Test(device, a_fault_is_one_gpus) {
+    enter_two_gpus();
+    char *two = (char *)more;
+    more = must_format("%s FAKE_CUDA_ON=1", two);
+    expect_all("fault", "gate --runner device --device all -j 4", 1,
+               (const char *const[]){"10 passed, 10 failed",
+                                     "GPU 0: 0 allocations left, 1 loads, 10 launches, 0 resets",
+                                     "GPU 1: 0 allocations left, 10 loads, 10 launches, 10 resets",
+                                     "note    it ran on GPU 1; rerun takes GPU 0, with --device 1 that one",
+                                     "gate --runner device q8_0/", NULL});
+    expect_all("fault", "gate --runner device", 0, (const char *const[]){"20 passed, 0 failed", NULL});
+    expect_all("wrong", "gate --runner device --device 1", 1,
+               (const char *const[]){"0 passed, 20 failed", "gate --runner device --device 1 q8_0/", NULL});
+    /* The first case there does not end; all others go to the other one. */
+    expect_all("endless", "gate --runner device --device all -j 1", 2,
+               (const char *const[]){"19 passed, 1 failed", "did not end within 1 second on the GPU",
+                                     "GPU 0: 0 allocations left, 1 loads, 19 launches", "GPU 1: 2 allocations left",
+                                     NULL});
+    free((char *)more);
+    free(two);
+}
+
+Test(device, which_gpus) {
+    enter_two_gpus();
+    expect_all(
+        "", "list devices", 0,
+        (const char *const[]){"0  Fake GPU (sm_90), driver ", "1  Fake GPU (sm_90), driver ", ", CUDA 13.0\n", NULL});
+    expect_all("none", "list devices", 2, (const char *const[]){"warpproof list: no GPU here", NULL});
+    expect_all("", "gate --runner device --device 2", 2,
+               (const char *const[]){"--device 2: there are 2 here, counted from 0\n", NULL});
+    expect_all("mixed", "gate --runner device --device all", 2,
+               (const char *const[]){"--device all: Fake GPU is sm_90, Other GPU (GPU 1) sm_120, and a run judges by ",
+                                     "want --device N\n", "GPU 0: 0 allocations left, 0 loads", NULL});
+    expect_all("mixed", "gate --runner device --device 1", 0,
+               (const char *const[]){"on GPU 1 of 2, Other GPU (sm_120)", "20 passed", NULL});
+    free((char *)more);
+    more = "";
+    EXPECT("", 0, "PASS run/double_i32/s1");
+    expect_all("", "run tests/foreign/double.yaml --runner device --device all", 0,
+               (const char *const[]){"warpproof run: on Fake GPU (sm_90)", "PASS run/double_i32/s1", NULL});
+    expect_all("", "run tests/foreign/double.yaml --runner device --device 1", 2,
+               (const char *const[]){"--device 1: there is 1 here, counted from 0\n", NULL});
+    more = "FAKE_CUDA_GPUS=2";
+    expect_all("unwritten", "run tests/foreign/double.yaml --runner device --device 1", 1,
+               (const char *const[]){"double.yaml --runner device --device 1\n", NULL});
+    static const char *const wrong[] = {"''", "-1", "1x", "all,1", "99999", "' 1'"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, "run tests/foreign/double.yaml --runner device --device %s", wrong[i]);
+        expect_all("", arguments, 2,
+                   (const char *const[]){": want the number of a GPU, counted from 0, or all\n", NULL});
+    }
+    expect_all("", "run tests/foreign/double.yaml --device 0", 2,
+               (const char *const[]){"--device goes with --runner device\n", NULL});
+    expect_all("", "gate --device all --runner machine", 2,
+               (const char *const[]){"--device goes with --runner device\n", NULL});
+    expect_all("", "greedy m.gguf --device 0", 2, (const char *const[]){"--device goes with --arm device\n", NULL});
+    expect_all("", "greedy m.gguf --arm device --device 1", 2,
+               (const char *const[]){"warpproof greedy: on GPU 1 of 2, Fake GPU", "m.gguf", NULL});
+}
+
+/* ---- ci/device ---- */
+
+static void expect_lane(const char *fault, const char *arguments, int code, const char *text) {
+    char *command = must_format("{ LD_LIBRARY_PATH='%s' FAKE_CUDA=%s WARPPROOF='%s' %s ci/device %s; } 2>&1 </dev/null",
+                                fake_cuda_folder(), fault, command_binary(), more, arguments);
+    FILE *pipe = popen(command, "r");
+    cr_assert(pipe, "%s", command);
+    char *out = must_calloc(1 << 16, 1);
+    out[fread(out, 1, (1 << 16) - 1, pipe)] = 0;
+    const int status = pclose(pipe);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(out, text),
+              "ci/device %s: want %d and \"%s\":\n%s", arguments, code, text, out);
+    free(out);
+    free(command);
+}
+
+Test(device, lane) {
+    expect_lane("", "fast", 2, "ci/device: 'fast': usage: ci/device [quick|whole] [--device N|all]");
+    expect_lane("", "--device", 2, "ci/device: --device: want the number of a GPU");
+    expect_lane("", "--device two", 2, "ci/device: --device two: want the number of a GPU");
+    expect_lane("none", "", 2, "ci/device: no GPU here: the driver counts none; the PTX machine needs none\n");
+    enter_two_gpus();
+    expect_lane("", "quick", 0, "\n20 passed, 0 failed, 0 skipped\nexit 0 after ");
+    expect_lane("", "whole --device 1", 0, "\n24 passed, 0 failed, 0 skipped\nexit 0 after ");
+    expect_lane("wrong", "quick --device all", 1, "\n0 passed, 20 failed, 0 skipped\n");
+    expect_lane("", "quick --device 2", 2, "--device 2: there are 2 here");
+    expect_lane("", "quick -- nonesuch", 3, "\n0 passed, 0 failed, 0 skipped\n");
+    free((char *)more);
 }

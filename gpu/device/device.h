@@ -11,7 +11,11 @@ struct device_identity {
     int sm;           /* 90 */
 };
 
-/* The first GPU. Fails with one line where there is no driver or no GPU. */
-bool device_identify(struct device_identity *id, struct error *e);
+/* How many GPUs there are, at least 1. Fails with one line where there is no driver or no GPU. */
+bool device_count(int *count, struct error *e);
+/* GPU number `gpu`, counted from 0 (launch_options.gpu). Fails with one line where there is no such GPU. */
+bool device_identify(int gpu, struct device_identity *id, struct error *e);
+/* It has a launch that did not end: every further one there fails. Never waits. */
+bool device_lost(int gpu);
 
 #endif

@@ -1,5 +1,5 @@
-/* The part of the CUDA driver API that a launch needs, opened at run time: the binary never links libcuda.
- * Source: CUDA Driver API reference manual 13.0 (names, numbers and signatures of its ABI). */
+/* The part of the CUDA driver API that a launch and its timing need, opened at run time: the binary never links
+ * libcuda. Source: CUDA Driver API reference manual 13.0 (names, numbers and signatures of its ABI). */
 #ifndef GPU_DEVICE_DRIVER_H
 #define GPU_DEVICE_DRIVER_H
 
@@ -13,6 +13,7 @@ typedef struct cu_context_object *cu_context;
 typedef struct cu_module_object *cu_module;
 typedef struct cu_function_object *cu_function;
 typedef struct cu_stream_object *cu_stream;
+typedef struct cu_event_object *cu_event;
 typedef uint64_t cu_pointer; /* CUdeviceptr */
 
 enum { /* CUresult */
@@ -23,6 +24,10 @@ enum { /* CUresult */
        CU_NOT_READY = 600,
 };
 enum { /* CUdevice_attribute */
+       CU_CLOCK_KHZ = 13,
+       CU_MULTIPROCESSORS = 16,
+       CU_MEMORY_CLOCK_KHZ = 36,
+       CU_L2_CACHE_BYTES = 38,
        CU_COMPUTE_CAPABILITY_MAJOR = 75,
        CU_COMPUTE_CAPABILITY_MINOR = 76,
        CU_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
@@ -50,10 +55,17 @@ struct driver {
     cu_result (*mem_free)(cu_pointer pointer);
     cu_result (*to_device)(cu_pointer to, const void *from, size_t bytes);
     cu_result (*to_host)(void *to, cu_pointer from, size_t bytes);
+    cu_result (*on_device)(cu_pointer to, cu_pointer from, size_t bytes);
+    cu_result (*memset_words)(cu_pointer to, unsigned word, size_t count);
+    cu_result (*mem_info)(size_t *free, size_t *total);
     cu_result (*launch)(cu_function f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared, cu_stream stream, void **params,
                         void **extra);
     cu_result (*stream_query)(cu_stream stream);
+    cu_result (*event_create)(cu_event *event, unsigned flags);
+    cu_result (*event_destroy)(cu_event event);
+    cu_result (*event_record)(cu_event event, cu_stream stream);
+    cu_result (*event_elapsed)(float *milliseconds, cu_event begin, cu_event end);
     cu_result (*error_name)(cu_result r, const char **name);
     cu_result (*error_text)(cu_result r, const char **text);
 };

@@ -1,30 +1,34 @@
 #include "globals.h"
 #include "../../ref/checked.h"
 
-static bool find(const struct driver *d, cu_module module, const struct launch_global *g, cu_pointer *at,
+static bool find(struct gpu *g, const struct launch *l, const struct launch_global *v, cu_pointer *at,
                  struct error *e) {
+    cu_module module;
     size_t bytes = 0;
-    if (!driver_check(d, d->module_global(at, &bytes, module, g->name), e, g->name))
+    if (!gpu_module(g, l, &module, e) ||
+        !driver_check(g->driver, g->driver->module_global(at, &bytes, module, v->name), e, v->name))
         return false;
-    return bytes == g->bytes ||
-           fail(e, "the .global variable %.200s has %zu bytes on the GPU, not %zu", g->name, bytes, g->bytes);
+    return bytes == v->bytes ||
+           fail(e, "the .global variable %.200s has %zu bytes on the GPU, not %zu", v->name, bytes, v->bytes);
 }
 
-bool globals_put(const struct driver *d, cu_module module, const struct launch *l, struct error *e) {
+bool globals_put(struct gpu *g, const struct launch *l, struct error *e) {
     for (size_t i = 0; i < l->global_count; ++i) {
-        const struct launch_global *g = &l->globals[i];
+        const struct launch_global *v = &l->globals[i];
         cu_pointer at;
-        if (!find(d, module, g, &at, e) || !driver_check(d, d->to_device(at, g->data, g->bytes), e, "cuMemcpyHtoD"))
+        if (!find(g, l, v, &at, e) ||
+            !driver_check(g->driver, g->driver->to_device(at, v->data, v->bytes), e, "cuMemcpyHtoD"))
             return false;
     }
     return true;
 }
 
-bool globals_get(const struct driver *d, cu_module module, const struct launch *l, struct error *e) {
+bool globals_get(struct gpu *g, const struct launch *l, struct error *e) {
     for (size_t i = 0; i < l->global_count; ++i) {
-        const struct launch_global *g = &l->globals[i];
+        const struct launch_global *v = &l->globals[i];
         cu_pointer at;
-        if (!find(d, module, g, &at, e) || !driver_check(d, d->to_host(g->data, at, g->bytes), e, "cuMemcpyDtoH"))
+        if (!find(g, l, v, &at, e) ||
+            !driver_check(g->driver, g->driver->to_host(v->data, at, v->bytes), e, "cuMemcpyDtoH"))
             return false;
     }
     return true;

@@ -24,31 +24,41 @@ struct LlamaQ4_K {
 
     // Super-block k / 256 of 128 rows: 16 nibble bytes, which are values of two neighbouring sub-blocks, or four
     // sub-blocks' scales of a row. Eight lanes that store together have rows two apart, or eight rows: no conflicts.
-    static __device__ __forceinline__ void stage(uint8_t *xs, const uint8_t *w, int j0, int od, int k, int id) {
-        const int supers = id / 256, super = k / 256;
+    struct Staged {
+        uint4 nibbles[ROWS * 8 / THREADS], head;
+        static __device__ __forceinline__ int piece(int i) { return i % 4 + i / 8 % 2 * 4; }
+        static __device__ __forceinline__ int row(int i) { return i / 32 * 4 + i / 4 % 2 * 2 + i / 16 % 2; }
+
+        __device__ __forceinline__ void load(const uint8_t *w, int j0, int od, int k, int id) {
+            const int64_t pitch = id / 256 * Q4_K_BYTES; // of a row
+            const uint8_t *tile = w + j0 * pitch + k / 256 * Q4_K_BYTES;
+            const uint8_t *from = tile + row(threadIdx.x) * pitch + Q4_K_NIBBLES + 16 * piece(threadIdx.x);
 #pragma unroll
-        for (int i = threadIdx.x; i < ROWS * 8; i += THREADS) {
-            const int piece = i % 4 + i / 8 % 2 * 4, j = i / 32 * 4 + i / 4 % 2 * 2 + i / 16 % 2;
-            uint4 v = make_uint4(0, 0, 0, 0);
-            if (j0 + j < od) {
-                const uint8_t *block = w + ((int64_t)(j0 + j) * supers + super) * Q4_K_BYTES;
-                v = *(const uint4 *)(block + Q4_K_NIBBLES + 16 * piece);
+            for (int n = 0; n < ROWS * 8 / THREADS; ++n) {
+                const int step = n * (THREADS / 8); // rows
+                nibbles[n] = j0 + row(threadIdx.x) + step < od ? *(const uint4 *)(from + step * pitch)
+                                                               : make_uint4(0, 0, 0, 0);
             }
-            const uint32_t m = 0x0f0f0f0f;
-            uint8_t *out = xs + j * PITCH + piece / 2 * 64 + piece % 2 * 16;
-            *(uint4 *)out = make_uint4(v.x & m, v.y & m, v.z & m, v.w & m);
-            *(uint4 *)(out + 32) = make_uint4(v.x >> 4 & m, v.y >> 4 & m, v.z >> 4 & m, v.w >> 4 & m);
+            const int j = threadIdx.x % ROWS;
+            head = j0 + j < od ? *(const uint4 *)(tile + j * pitch) : make_uint4(0, 0, 0, 0);
         }
-        const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS;
-        uint4 v = make_uint4(0, 0, 0, 0);
-        if (j0 + j < od) {
-            const uint4 head = *(const uint4 *)(w + ((int64_t)(j0 + j) * supers + super) * Q4_K_BYTES);
+        __device__ __forceinline__ void store(uint8_t *xs) const {
+#pragma unroll
+            for (int n = 0; n < ROWS * 8 / THREADS; ++n) {
+                const int i = threadIdx.x + n * THREADS;
+                const uint4 v = nibbles[n];
+                const uint32_t m = 0x0f0f0f0f;
+                uint8_t *out = xs + row(i) * PITCH + piece(i) / 2 * 64 + piece(i) % 2 * 16;
+                *(uint4 *)out = make_uint4(v.x & m, v.y & m, v.z & m, v.w & m);
+                *(uint4 *)(out + 32) = make_uint4(v.x >> 4 & m, v.y >> 4 & m, v.z >> 4 & m, v.w >> 4 & m);
+            }
+            const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS;
             const uint32_t d = head.x ^ 0x80000000;
-            v = make_uint4(scale_pair(d, head, 4 * half), scale_pair(d, head, 4 * half + 1),
+            *(uint4 *)(xs + j * PITCH + SCALES + 16 * half) =
+                make_uint4(scale_pair(d, head, 4 * half), scale_pair(d, head, 4 * half + 1),
                            scale_pair(d, head, 4 * half + 2), scale_pair(d, head, 4 * half + 3));
         }
-        *(uint4 *)(xs + j * PITCH + SCALES + 16 * half) = v;
-    }
+    };
     static_assert(THREADS == 2 * ROWS, "an element a thread");
 
     // Scales and mins of four chunks for two rows, or d and sum of four chunks for two tokens: one half2 each.

@@ -23,37 +23,51 @@ struct LlamaQ6_K {
 
     // Super-block k / 256 of 128 rows: 4 values of each of the 4 chunks of a half, which share their bytes; then a
     // row's scales, or its d. Lanes that store together have rows two apart, or one after the other: no conflicts.
-    static __device__ __forceinline__ void stage(uint8_t *xs, const uint8_t *w, int j0, int od, int k, int id) {
-        const int64_t supers = id / 256, super = k / 256;
+    struct Staged {
+        uint32_t first[ROWS * 16 / THREADS], second[ROWS * 16 / THREADS], high[ROWS * 16 / THREADS];
+        uint4 scales;
+        static __device__ __forceinline__ int word(int i) { return i % 8; }
+        static __device__ __forceinline__ int row(int i) { return i / 64 * 8 + i / 8 % 4 * 2 + i / 32 % 2; }
+
+        __device__ __forceinline__ void load(const uint8_t *w, int j0, int od, int k, int id) {
+            const int64_t pitch = id / 256 * Q6_K_BYTES; // of a row
+            const uint8_t *tile = w + j0 * pitch + k / 256 * Q6_K_BYTES;
+            const uint8_t *from = tile + row(threadIdx.x) * pitch + 4 * word(threadIdx.x);
 #pragma unroll
-        for (int i = threadIdx.x; i < ROWS * 16; i += THREADS) {
-            const int word = i % 8, j = i / 64 * 8 % ROWS + i / 8 % 4 * 2 + i / 32 % 2, h = i / 8 / ROWS;
-            uint32_t first = 0, second = 0, high = 0xaaaaaaaa; // of rows past the end: n = 32
+            for (int n = 0; n < ROWS * 16 / THREADS; ++n) {
+                const int step = n % 4 * (THREADS / 8), h = n / 4; // rows, half
+                first[n] = second[n] = 0, high[n] = 0xaaaaaaaa;    // of rows past the end: n = 32
+                if (j0 + row(threadIdx.x) + step < od) {
+                    const uint8_t *at = from + step * pitch;
+                    first[n] = load_u16x2(at + 64 * h);
+                    second[n] = load_u16x2(at + 64 * h + 32);
+                    high[n] = load_u16x2(at + 32 * h + 128);
+                }
+            }
+            const int j = threadIdx.x % ROWS;
+            scales = make_uint4(0, 0, 0, 0);
             if (j0 + j < od) {
-                const uint8_t *block = w + ((j0 + j) * supers + super) * Q6_K_BYTES;
-                first = load_u16x2(block + 64 * h + 4 * word);
-                second = load_u16x2(block + 64 * h + 32 + 4 * word);
-                high = load_u16x2(block + 128 + 32 * h + 4 * word);
-            }
-            uint8_t *out = xs + j * PITCH + 128 * h + 4 * word;
-            *(uint32_t *)out = centred(first, high);
-            *(uint32_t *)(out + 32) = centred(second, high >> 2);
-            *(uint32_t *)(out + 64) = centred(first >> 4, high >> 4);
-            *(uint32_t *)(out + 96) = centred(second >> 4, high >> 6);
-        }
-        const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS;
-        uint4 v = make_uint4(0, 0, 0, 0);
-        if (j0 + j < od) {
-            const uint8_t *scales = w + ((j0 + j) * supers + super) * Q6_K_BYTES + 192;
-            if (half == 0) {
-                v = make_uint4(load_u16x2(scales), load_u16x2(scales + 4), load_u16x2(scales + 8),
-                               load_u16x2(scales + 12));
-            } else {
-                v.x = __float_as_uint(load_half(scales + 16));
+                const uint8_t *at = tile + j * pitch + 192;
+                if (threadIdx.x / ROWS == 0) {
+                    scales = make_uint4(load_u16x2(at), load_u16x2(at + 4), load_u16x2(at + 8), load_u16x2(at + 12));
+                } else {
+                    scales.x = __float_as_uint(load_half(at + 16));
+                }
             }
         }
-        *(uint4 *)(xs + j * PITCH + SCALES + 16 * half) = v;
-    }
+        __device__ __forceinline__ void store(uint8_t *xs) const {
+#pragma unroll
+            for (int n = 0; n < ROWS * 16 / THREADS; ++n) {
+                const int step = n % 4 * (THREADS / 8), h = n / 4;
+                uint8_t *out = xs + (row(threadIdx.x) + step) * PITCH + 128 * h + 4 * word(threadIdx.x);
+                *(uint32_t *)out = centred(first[n], high[n]);
+                *(uint32_t *)(out + 32) = centred(second[n], high[n] >> 2);
+                *(uint32_t *)(out + 64) = centred(first[n] >> 4, high[n] >> 4);
+                *(uint32_t *)(out + 96) = centred(second[n] >> 4, high[n] >> 6);
+            }
+            *(uint4 *)(xs + threadIdx.x % ROWS * PITCH + SCALES + 16 * (threadIdx.x / ROWS)) = scales;
+        }
+    };
     static_assert(THREADS == 2 * ROWS, "an element a thread");
 
     // Whole, also where bytes of it are all that is used: the compiler would load those.

@@ -9,29 +9,44 @@ struct LlamaQ8_0 {
     static constexpr int BLOCK_VALUES = Q8_0_VALUES;
 
     // 8 blocks of 128 rows, zeros for those past the row's end; an element is 16 values, or the scales of 4 blocks.
-    static __device__ __forceinline__ void stage(uint8_t *xs, const uint8_t *w, int j0, int od, int k, int id) {
-        const int blocks = id / Q8_0_VALUES, first = k / Q8_0_VALUES;
+    struct Staged {
+        uint4 quants[ROWS * 16 / THREADS];
+        float d[4];
+        __device__ __forceinline__ void load(const uint8_t *w, int j0, int od, int k, int id) {
+            const int blocks = (id - k) / Q8_0_VALUES;           // to the row's end
+            const int64_t pitch = id / Q8_0_VALUES * Q8_0_BYTES; // of a row
+            const uint8_t *tile = w + j0 * pitch + k / Q8_0_VALUES * Q8_0_BYTES;
+            const int b = threadIdx.x / 2 % 8, row = threadIdx.x / 16;
+            const uint8_t *from = tile + row * pitch + b * Q8_0_BYTES + 2 + 16 * (threadIdx.x % 2);
 #pragma unroll
-        for (int i = threadIdx.x; i < ROWS * 16; i += THREADS) {
-            const int half = i % 2, b = i / 2 % 8, j = i / 16;
-            uint4 v = make_uint4(0, 0, 0, 0);
-            if (j0 + j < od && first + b < blocks) {
-                const uint8_t *q = w + ((int64_t)(j0 + j) * blocks + first + b) * Q8_0_BYTES + 2 + 16 * half;
-                v = make_uint4(load_u16x2(q), load_u16x2(q + 4), load_u16x2(q + 8), load_u16x2(q + 12));
+            for (int n = 0; n < ROWS * 16 / THREADS; ++n) {
+                const int step = n * (THREADS / 16); // rows
+                quants[n] = make_uint4(0, 0, 0, 0);
+                if (j0 + row + step < od && b < blocks) {
+                    const uint8_t *q = from + step * pitch;
+                    quants[n] = make_uint4(load_u16x2(q), load_u16x2(q + 4), load_u16x2(q + 8), load_u16x2(q + 12));
+                }
             }
-            *(uint4 *)(xs + j * PITCH + 16 * (i % 16)) = v;
-        }
-        const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS; // eight rows start in distinct bank groups
-        float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (j0 + j < od && first + 4 * half < blocks) { // blocks come by fours: the depth is a multiple of 128
-            const uint8_t *block = w + ((int64_t)(j0 + j) * blocks + first + 4 * half) * Q8_0_BYTES;
+            const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS;
+            d[0] = d[1] = d[2] = d[3] = 0.0f;
+            if (j0 + j < od && 4 * half < blocks) { // blocks come by fours: the depth is a multiple of 128
+                const uint8_t *block = tile + j * pitch + 4 * half * Q8_0_BYTES;
 #pragma unroll
-            for (int c = 0; c < 4; ++c) {
-                d[c] = load_half(block + c * Q8_0_BYTES);
+                for (int c = 0; c < 4; ++c) {
+                    d[c] = load_half(block + c * Q8_0_BYTES);
+                }
             }
         }
-        *(float4 *)(xs + j * PITCH + SCALES + 16 * half) = make_float4(d[0], d[1], d[2], d[3]);
-    }
+        __device__ __forceinline__ void store(uint8_t *xs) const {
+#pragma unroll
+            for (int n = 0; n < ROWS * 16 / THREADS; ++n) {
+                const int i = threadIdx.x + n * THREADS;
+                *(uint4 *)(xs + i / 16 * PITCH + 16 * (i % 16)) = quants[n];
+            }
+            const int j = threadIdx.x % ROWS, half = threadIdx.x / ROWS; // eight rows start in distinct bank groups
+            *(float4 *)(xs + j * PITCH + SCALES + 16 * half) = make_float4(d[0], d[1], d[2], d[3]);
+        }
+    };
     static_assert(THREADS == 2 * ROWS, "an element a thread");
 
     struct Rows { // d of four chunks for two rows

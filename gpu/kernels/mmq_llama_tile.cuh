@@ -7,10 +7,12 @@
 //   xs   [128 rows][304 B]  256 values as bytes, then what the format keeps of scales (mmq_llama_<format>.cuh); 304 B
 //                           start in 8 distinct bank groups, so that ldmatrix is free of conflicts
 //
-// xs is filled every 256 values, ys every 128: a stage is 128 values.
+// xs is filled every 256 values, ys every 128: a stage is 128 values. A stage is loaded into registers while the one before
+// is multiplied, and stored once that has been read.
 //
-// A format says how it is staged and folded: struct F with stage(), and for the lane's two rows (lane / 4 and 8 on) and
-// two tokens (2 * (lane % 4) and the next) Rows and Tokens, and dot() of 128 values of 16 rows x 8 tokens.
+// A format says how it is staged and folded: struct F with Staged, a thread's part of xs, and for the lane's two rows
+// (lane / 4 and 8 on) and two tokens (2 * (lane % 4) and the next) Rows and Tokens, and dot() of 128 values of 16 rows x
+// 8 tokens.
 #pragma once
 #include "fragment.cuh"
 #include "ftz.cuh"
@@ -81,15 +83,30 @@ template <int J> __device__ __forceinline__ void stage_ids(uint8_t *arena, int t
     }
 }
 
-// Block kb of the tile's tokens, 16 bytes an element; zeros past nt.
-template <int J> __device__ __forceinline__ void stage_tokens(uint8_t *ys, const uint8_t *x, int t0, int nt, int kb) {
-    const uint8_t *run = x + ((int64_t)kb * nt + t0) * Q8_1_MMQ_BYTES;
-    const int there = min(J, nt - t0) * (Q8_1_MMQ_BYTES / 16);
+// A thread's part of ys: block kb of the tile's tokens, 16 bytes an element; zeros past nt.
+template <int J> struct StagedTokens {
+    static constexpr int ELEMENTS = J * Q8_1_MMQ_BYTES / 16, N = (ELEMENTS + THREADS - 1) / THREADS;
+    uint4 v[N];
+
+    __device__ __forceinline__ void load(const uint8_t *x, int t0, int nt, int kb) {
+        const uint8_t *run = x + ((int64_t)kb * nt + t0) * Q8_1_MMQ_BYTES;
+        const int there = min(J, nt - t0) * (Q8_1_MMQ_BYTES / 16);
 #pragma unroll
-    for (int i = threadIdx.x; i < J * Q8_1_MMQ_BYTES / 16; i += THREADS) {
-        *(uint4 *)(ys + 16 * i) = i < there ? *(const uint4 *)(run + 16 * i) : make_uint4(0, 0, 0, 0);
+        for (int n = 0; n < N; ++n) {
+            const int i = threadIdx.x + n * THREADS;
+            v[n] = i < there ? *(const uint4 *)(run + 16 * i) : make_uint4(0, 0, 0, 0);
+        }
     }
-}
+    __device__ __forceinline__ void store(uint8_t *ys) const {
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+            const int i = threadIdx.x + n * THREADS;
+            if (i < ELEMENTS) {
+                *(uint4 *)(ys + 16 * i) = v[n];
+            }
+        }
+    }
+};
 
 // sum += 128 values, half h of xs.
 template <class F, int J> __device__ __forceinline__ void dot_half(Sums<J> &sum, const uint8_t *arena, int h) {
@@ -133,14 +150,26 @@ template <class F, int J> __device__ __forceinline__ void dot_half(Sums<J> &sum,
 template <class F, int J>
 __device__ __forceinline__ void dot_tile(Sums<J> &sum, uint8_t *arena, const uint8_t *w, const uint8_t *x, int t0,
                                          int j0, int k, int k_end, int nt, int od, int id) {
+    typename F::Staged rows;
+    StagedTokens<J> tokens;
+    rows.load(w, j0, od, k, id);
+    tokens.load(x, t0, nt, k / Q8_1_MMQ_VALUES);
 #pragma unroll 1
-    for (; k < k_end; k += Q8_1_MMQ_VALUES) {
-        if (k % DEPTH == 0) {
-            F::stage(arena + Tile<J>::xs, w, j0, od, k, id);
+    while (k < k_end) {
+        const int h = k / Q8_1_MMQ_VALUES % 2;
+        if (h == 0) {
+            rows.store(arena + Tile<J>::xs);
         }
-        stage_tokens<J>(arena + Tile<J>::ys, x, t0, nt, k / Q8_1_MMQ_VALUES);
+        tokens.store(arena + Tile<J>::ys);
         __syncthreads();
-        dot_half<F, J>(sum, arena, k / Q8_1_MMQ_VALUES % 2);
+        k += Q8_1_MMQ_VALUES;
+        if (k < k_end) {
+            if (h == 1) {
+                rows.load(w, j0, od, k, id);
+            }
+            tokens.load(x, t0, nt, k / Q8_1_MMQ_VALUES);
+        }
+        dot_half<F, J>(sum, arena, h);
         __syncthreads(); // the stage has been read
     }
 }

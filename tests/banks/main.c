@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     }
     if (argc == 2 && strcmp(command, "device") == 0) {
         struct device_identity id;
-        if (!device_identify(&id, &e))
+        if (!device_identify(0, &id, &e))
             return complain(e.text);
         printf("%s (sm_%d), driver %s, CUDA %d.%d\n", id.name, id.sm, id.driver, id.cuda_version / 1000,
                id.cuda_version % 1000 / 10);

@@ -388,7 +388,7 @@ static void record(const struct options *opt, const struct form_list *list, cons
     const time_t now = time(NULL);
     struct device_identity id;
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    if (opt->runner == &runner_device && device_identify(&id, &e))
+    if (opt->runner == &runner_device && device_identify(0, &id, &e))
         snprintf(about, sizeof about, "%s, sm_%d, driver %s, %s", id.name, id.sm, id.driver, day);
     else
         snprintf(about, sizeof about, "no GPU: the runner `%s`, %s", opt->runner->name, day);

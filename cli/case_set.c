@@ -1,0 +1,116 @@
+#include "case_set.h"
+#include "../ref/checked.h"
+#include "command.h"
+#include "selecting.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void case_set_free(struct case_set *s) {
+    for (size_t i = 0; s->modules != NULL && i < s->list.kernel_count; ++i) {
+        ptx_free(s->modules[i]);
+    }
+    free(s->modules);
+    free(s->chosen);
+    case_list_free(&s->list);
+    free(s->root);
+    free(s->folder);
+    free(s->models);
+}
+
+static size_t kernel_index(const struct case_set *s, const struct spec *kernel) {
+    size_t i = 0;
+    while (s->list.kernels[i] != kernel) {
+        ++i;
+    }
+    return i;
+}
+
+const struct ptx_module *case_set_module(const struct case_set *s, const struct spec *kernel) {
+    return s->modules[kernel_index(s, kernel)];
+}
+
+static bool load_modules(const struct case_set_request *r, struct case_set *s, struct error *e) {
+    s->modules = must_calloc(s->list.kernel_count + 1, sizeof *s->modules);
+    for (size_t i = 0; i < s->list.count; ++i) {
+        const struct spec *kernel = s->list.cases[i].spec;
+        const size_t k = kernel_index(s, kernel);
+        if (s->chosen[i] && s->modules[k] == NULL) {
+            const char *other = r->program != NULL ? r->program(r->context, kernel) : NULL;
+            s->modules[k] = ptx_load(other != NULL ? other : kernel->ptx, e);
+            if (s->modules[k] == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* missed: the first pattern that selects none, or NULL. */
+static bool something_to_run(const struct case_set_request *r, const struct case_set *s, const char *missed, int *code,
+                             struct error *e) {
+    bool unreadable = false;
+    for (size_t i = 0; i < s->list.model_count; ++i) {
+        unreadable |= s->list.models[i]->why != NULL;
+    }
+    const bool all = r->pattern_count == 0;
+    if (missed == NULL && s->chosen_count > 0 && !(all && unreadable)) {
+        return true;
+    }
+    *code = EXIT_NOTHING_RAN;
+    if ((all || missed != NULL) && note_models(r->command, &s->list, all)) {
+        *code = EXIT_INPUT;
+    }
+    if (missed != NULL) {
+        return fail_missed(e, &s->list, missed, !r->all);
+    }
+    return fail(e, *code == EXIT_INPUT ? "a model cannot be read; a PATTERN selects cases that do not need it"
+                                       : "no case is selected");
+}
+
+bool case_set_open(const struct case_set_request *r, struct case_set *s, int *code, struct error *e) {
+    *s = (struct case_set){0};
+    *code = EXIT_INPUT;
+    s->root = project_root(e);
+    if (s->root == NULL) {
+        return false;
+    }
+    s->folder = r->cases != NULL ? must_strdup(r->cases) : must_format("%s/fixtures/cases", s->root);
+    s->models = must_format("%s/build/models", s->root);
+    if (!load_measured_tables(s->root, e) || !case_list_load(s->folder, s->root, s->models, r->all, &s->list, e)) {
+        return false;
+    }
+    const char *missed = NULL;
+    s->chosen = must_calloc(s->list.count + 1, sizeof *s->chosen);
+    case_select(&s->list, r->patterns, r->pattern_count, s->chosen, &missed);
+    for (size_t i = 0; i < s->list.count; ++i) {
+        s->chosen[i] = s->chosen[i] && (r->keeps == NULL || r->keeps(r->context, s->list.cases[i].spec));
+        s->chosen_count += s->chosen[i];
+    }
+    return something_to_run(r, s, missed, code, e) && load_modules(r, s, e);
+}
+
+void case_set_each(const struct case_set *s, int threads,
+                   void (*run)(void *context, const struct test_case *c, size_t number, int threads), void *context) {
+    size_t *order = must_calloc(s->chosen_count + 1, sizeof *order), n = 0, done = 0;
+    for (size_t i = 0; i < s->list.count; ++i) {
+        if (s->chosen[i]) {
+            order[n++] = i;
+        }
+    }
+    const int outer = (size_t)threads < n ? threads : (int)n, inner = outer > 0 ? threads / outer : 1;
+    const bool progress = isatty(STDERR_FILENO);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
+    for (size_t i = 0; i < n; ++i) {
+        run(context, &s->list.cases[order[i]], i, inner);
+        if (progress) {
+#pragma omp critical(progress)
+            fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, s->list.cases[order[i]].id);
+        }
+    }
+    if (progress) {
+        fprintf(stderr, "\r\033[K");
+    }
+    free(order);
+}

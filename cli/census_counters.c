@@ -1,0 +1,354 @@
+/* warpproof census --table --counters FILE: what a GPU's counters gave for the launches of the table, beside what the
+ * machine counts: equal, or the difference explained. */
+#include "../gpu/counters_explained.h"
+#include "../ref/checked.h"
+#include "../ref/printable.h"
+#include "../reports/json_node.h"
+#include "../reports/terminal.h"
+#include "command.h"
+#include "ladder.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum standing { EQUAL, EXPLAINED, RED };
+
+struct comparing {
+    const char *file; /* of the GPU's counts */
+    struct counter_table table;
+    bool *used; /* (table.count) */
+    struct counter_explanations explained;
+    bool *held; /* (explained.count) it fitted some launch */
+    size_t launches, counts[3];
+    struct json_lines json;
+};
+
+/* One launch on both sides. */
+struct pair {
+    const struct rung *rung;
+    const struct spec *launch;
+    const struct census *machine;
+    const struct counted_launch *gpu;
+    char name[120]; /* of its kernel, and "/2" of a second launch */
+};
+
+static void red(struct comparing *c, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void red(struct comparing *c, const char *name, const char *format, ...) {
+    char safe[600], *text;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0) {
+        text = must_strdup("out of memory");
+    }
+    va_end(args);
+    printf("%-34s %s\n", name, printable(safe, sizeof safe, text, strlen(text)));
+    free(text);
+    c->counts[RED]++;
+}
+
+/* ---- what an explanation claims ---- */
+
+/* blocks, threads of a block: 1 where the launch file does not say. */
+static bool product(struct spec_expr *const dimensions[3], const struct shape *shape, int64_t *value, struct error *e) {
+    *value = 1;
+    for (int d = 0; d < 3; ++d) {
+        int64_t one = 1;
+        if (dimensions[d] != NULL && !spec_eval(dimensions[d], shape, &one, e)) {
+            return false;
+        }
+        if (__builtin_mul_overflow(*value, one, value)) {
+            return fail(e, "the launch is too large");
+        }
+    }
+    return true;
+}
+
+/* The value of `difference`: its names are those of the launch file, blocks, warps, and the machine's counts with '_'
+ * for '.'. */
+static bool claimed(const struct pair *p, const struct spec_expr *difference, int64_t *value, struct error *e) {
+    const struct sets none = {.count = 0};
+    size_t count;
+    struct shape_value *own = sets_merge(p->rung->spec, &none, p->rung->shape, 3, &count);
+    struct shape_value *all = must_calloc(count + 2 + COUNTER_QUANTITIES, sizeof *all);
+    char names[COUNTER_QUANTITIES][40];
+    int64_t threads = 1;
+    memcpy(all, own, count * sizeof *all);
+    const struct shape launch = {own, count};
+    all[count] = (struct shape_value){"blocks", 1};
+    bool good =
+        product(p->launch->grid, &launch, &all[count].value, e) && product(p->launch->block, &launch, &threads, e);
+    all[count + 1].name = "warps";
+    good = good && (!__builtin_mul_overflow(all[count].value, (threads + 31) / 32, &all[count + 1].value) ||
+                    fail(e, "the launch is too large"));
+    for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
+        snprintf(names[q], sizeof names[q], "%s", counter_quantities[q].name);
+        for (char *dot = names[q]; (dot = strchr(dot, '.')) != NULL;) {
+            *dot = '_';
+        }
+        all[count + 2 + q] = (struct shape_value){names[q], (int64_t)counter_of(&counter_quantities[q], p->machine)};
+    }
+    good = good && spec_eval(difference, &(struct shape){all, count + 2 + COUNTER_QUANTITIES}, value, e);
+    free(all);
+    free(own);
+    return good;
+}
+
+static bool executes(const struct pair *p, const struct counter_quantity *q, const char *place) {
+    const char *colon = strrchr(place, ':');
+    const size_t length = (size_t)(colon - place);
+    for (size_t i = 0; i < p->machine->line_count; ++i) {
+        const struct census_line *l = &p->machine->lines[i];
+        if (l->file != NULL && l->line == strtol(colon + 1, NULL, 10) && strncmp(l->file, place, length) == 0 &&
+            l->file[length] == 0 && counter_has_line(q, l)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL: the explanation holds for these counts; else what is wrong with it, which the caller frees. */
+static char *contradiction(const struct pair *p, size_t quantity, const struct counter_explanation *x, uint64_t machine,
+                           uint64_t gpu) {
+    const struct counter_quantity *q = &counter_quantities[quantity];
+    struct error e;
+    int64_t difference = 0;
+    for (size_t i = 0; i < x->line_count; ++i) {
+        if (!executes(p, q, x->lines[i])) {
+            return must_format("%s executes no %s", x->lines[i], q->of[0]);
+        }
+    }
+    if (x->difference != NULL) {
+        return !claimed(p, x->difference, &difference, &e) ? must_strdup(e.text)
+               : difference == (int64_t)gpu - (int64_t)machine
+                   ? NULL
+                   : must_format("%s is %lld", spec_expr_text(x->difference), (long long)difference);
+    }
+    const double percent = machine > 0 ? 100 * ((double)gpu - (double)machine) / (double)machine : INFINITY;
+    return machine == gpu                              ? must_strdup("they are equal")
+           : percent >= x->least && percent <= x->most ? NULL
+                                                       : must_format("it says %g to %g %%", x->least, x->most);
+}
+
+/* ---- one launch ---- */
+
+static enum standing compare(struct comparing *c, const struct pair *p, size_t q, const char **why) {
+    const uint64_t machine = counter_of(&counter_quantities[q], p->machine), gpu = p->gpu->counts[q];
+    const struct counter_explanation *x = counter_explained(&c->explained, p->rung->spec->kernel, p->launch->entry, q);
+    char part[40] = "=", *wrong = x != NULL ? contradiction(p, q, x, machine, gpu) : NULL;
+    const enum standing s = wrong != NULL || (x == NULL && machine != gpu) ? RED : machine != gpu ? EXPLAINED : EQUAL;
+    if (x != NULL) {
+        c->held[x - c->explained.items] = true;
+    }
+    *why = x != NULL ? x->why : NULL;
+    if (machine != gpu && machine > 0) {
+        snprintf(part, sizeof part, "%+.2f %%", 100 * ((double)gpu - (double)machine) / (double)machine);
+    } else if (machine != gpu) {
+        snprintf(part, sizeof part, "+%" PRIu64, gpu);
+    }
+    if (machine != 0 || gpu != 0 || s == RED) {
+        char safe[500];
+        printf("%-34s %-20s %12" PRIu64 " %12" PRIu64 "  %s", p->name, counter_quantities[q].name, machine, gpu, part);
+        if (wrong != NULL) {
+            printf("   DIFFERS from %s:%zu: %s", c->explained.path, x->line,
+                   printable(safe, sizeof safe, wrong, strlen(wrong)));
+        } else if (s == RED) {
+            printf("   DIFFERS");
+        } else if (s == EXPLAINED) {
+            printf("  %s", printable(safe, sizeof safe, x->why, strlen(x->why)));
+        }
+        printf("\n");
+    }
+    free(wrong);
+    return s;
+}
+
+static void compare_counts(struct comparing *c, const struct pair *p, bool json) {
+    static const char *const words[] = {"equal", "explained", "differs"};
+    struct fy_document *d = json ? json_next(&c->json) : NULL;
+    struct fy_node *map = d != NULL ? fy_node_create_mapping(d) : NULL, *counts = d ? fy_node_create_mapping(d) : NULL;
+    for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
+        if (!c->table.counted[q]) {
+            continue;
+        }
+        const char *why;
+        const enum standing s = compare(c, p, q, &why);
+        c->counts[s]++;
+        if (d != NULL) {
+            struct fy_node *one = fy_node_create_mapping(d);
+            json_add(d, one, "machine", json_number(d, "%" PRIu64, counter_of(&counter_quantities[q], p->machine)));
+            json_add(d, one, "gpu", json_number(d, "%" PRIu64, p->gpu->counts[q]));
+            json_add_string(d, one, "is", words[s]);
+            json_add_string(d, one, "why", why);
+            json_add(d, counts, counter_quantities[q].name, one);
+        }
+    }
+    if (d != NULL) {
+        json_add_string(d, map, "kernel", p->rung->spec->kernel);
+        json_add(d, map, "launch", json_number(d, "%zu", p->gpu->number));
+        json_add_string(d, map, "entry", p->launch->entry);
+        json_add_string(d, map, "shape", p->gpu->shape);
+        json_add_string(d, map, "ptx", p->gpu->digest);
+        json_add(d, map, "counts", counts);
+        json_put(&c->json, d, map);
+    }
+}
+
+/* The table's line of a launch, if there is one and it is of the same program, entry and shape. */
+static bool find(struct comparing *c, struct pair *p, size_t number, struct error *e) {
+    char digest[65];
+    p->gpu = NULL;
+    for (size_t i = 0; i < c->table.count; ++i) {
+        const struct counted_launch *l = &c->table.launches[i];
+        if (l->number == number && strcmp(l->kernel, p->rung->spec->kernel) == 0) {
+            p->gpu = l;
+            c->used[i] = true;
+        }
+    }
+    if (!rung_digest(p->rung, digest, e)) {
+        return false;
+    }
+    if (p->gpu == NULL) {
+        red(c, p->name, "MISSING: %s has no line of it", c->file);
+        return true;
+    }
+    char *shape = rung_shape(p->rung);
+    const size_t line = p->gpu->line;
+    if (strcmp(p->gpu->digest, digest) != 0) {
+        red(c, p->name, "STALE: %s:%zu counted the PTX %s, today's is %s", c->file, line, p->gpu->digest, digest);
+        p->gpu = NULL;
+    } else if (strcmp(p->gpu->entry, p->launch->entry) != 0 || strcmp(p->gpu->shape, shape) != 0) {
+        red(c, p->name, "STALE: %s:%zu counted %s at %s, today's table has %s at %s", c->file, line, p->gpu->entry,
+            p->gpu->shape, p->launch->entry, shape);
+        p->gpu = NULL;
+    }
+    free(shape);
+    return true;
+}
+
+static bool compare_kernel(struct comparing *c, const struct rung *r, bool json, struct error *e) {
+    for (size_t i = 0; i < r->outcome.census_count; ++i) {
+        struct pair p = {.rung = r, .launch = rung_launch(r, i), .machine = &r->outcome.censuses[i]};
+        snprintf(p.name, sizeof p.name, r->spec->then_count > 0 ? "%s/%zu" : "%s", r->spec->kernel, i + 1);
+        if (!find(c, &p, i + 1, e)) {
+            return false;
+        }
+        c->launches++;
+        if (p.gpu != NULL) {
+            compare_counts(c, &p, json);
+        }
+    }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool not_selected(const struct ladder *l, const char *kernel) {
+    for (size_t i = 0; i < l->other_count; ++i) {
+        if (strcmp(l->others[i], kernel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Lines of the table that no launch has, and explanations of none. */
+static void compare_rest(struct comparing *c, const struct ladder *l) {
+    for (size_t i = 0; i < c->table.count; ++i) {
+        const struct counted_launch *one = &c->table.launches[i];
+        if (!c->used[i] && !not_selected(l, one->kernel)) {
+            char *where = must_format("%s:%zu", c->file, one->line);
+            red(c, where, "UNKNOWN: gpu/kernels has no launch %zu of %.200s", one->number, one->kernel);
+            free(where);
+        }
+    }
+    for (size_t i = 0; i < c->explained.count && l->other_count == 0; ++i) {
+        if (!c->held[i]) {
+            char *where = must_format("%s:%zu", c->explained.path, c->explained.items[i].line);
+            red(c, where, "UNUSED: there is no launch that it explains");
+            free(where);
+        }
+    }
+}
+
+static void print_sum(const struct comparing *c) {
+    const char *between = "; not counted: ";
+    printf("\n%zu launch%s: %zu counts equal, %zu explained, %zu wrong", c->launches, c->launches == 1 ? "" : "es",
+           c->counts[EQUAL], c->counts[EXPLAINED], c->counts[RED]);
+    for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
+        if (!c->table.counted[q]) {
+            printf("%s%s", between, counter_quantities[q].name);
+            between = ", ";
+        }
+    }
+    printf("\n");
+}
+
+static bool read_inputs(struct comparing *c, const struct ladder *l, const struct ladder_request *q,
+                        const struct judging *j, struct error *e) {
+    char *own = must_format("%s/fixtures/counters/explained.yaml", l->root);
+    const char *path = q->explained != NULL ? q->explained : own;
+    const bool good =
+        json_spares(j->json, c->file, e) && json_spares(j->json, path, e) &&
+        counter_table_read(c->file, &c->table, e) &&
+        ((q->explained == NULL && access(path, F_OK) != 0) || counter_explanations_read(path, &c->explained, e));
+    c->used = must_calloc(c->table.count + 1, sizeof *c->used);
+    c->held = must_calloc(c->explained.count + 1, sizeof *c->held);
+    free(own);
+    return good;
+}
+
+int census_counters(struct ladder *l, const struct ladder_request *q, const struct judging *j) {
+    struct comparing c = {.file = q->counters};
+    struct error e;
+    bool wrong = false, open = false;
+    bool good = read_inputs(&c, l, q, j, &e);
+    if (good && j->json != NULL) {
+        json_begin(&c.json);
+    }
+    const bool json = good && j->json != NULL;
+    if (good) {
+        printf("%-34s %-20s %12s %12s  %s\n", "kernel", "quantity", "machine", "GPU",
+               "difference (what neither counts is left out)");
+    }
+    for (size_t i = 0; good && i < l->count; ++i) {
+        struct rung *r = &l->rungs[i];
+        rung_run(r, j);
+        if (r->why != NULL) {
+            printf("%-34s %s\n", r->spec->kernel, r->why);
+            open = true;
+        } else if (!rung_passed(r)) {
+            terminal_failure(stdout, &r->outcome, NULL, 0);
+            wrong = true;
+        } else {
+            good = compare_kernel(&c, r, json, &e);
+        }
+    }
+    if (good) {
+        compare_rest(&c, l);
+        print_sum(&c);
+    }
+    if (json) {
+        struct error late;
+        const bool written = json_end(&c.json, j->json, &late);
+        if (good && !written) {
+            e = late;
+        }
+        good = good && written;
+    }
+    const size_t compared = c.counts[EQUAL] + c.counts[EXPLAINED] + c.counts[RED];
+    counter_table_free(&c.table);
+    counter_explanations_free(&c.explained);
+    free(c.used);
+    free(c.held);
+    if (!good) {
+        flush_output();
+        return usage_error("census", "%s", e.text);
+    }
+    return wrong || c.counts[RED] > 0 ? EXIT_KERNEL_WRONG
+           : open                     ? EXIT_INPUT
+           : compared > 0             ? EXIT_PASSED
+                                      : EXIT_NOTHING_RAN;
+}

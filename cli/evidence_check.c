@@ -1,0 +1,432 @@
+/* warpproof evidence check: does what GPUs gave still stand for today's kernels? Needs no GPU. */
+#include "../ref/checked.h"
+#include "../reports/evidence.h"
+#include "case_set.h"
+#include "command.h"
+#include "judging.h"
+#include "selecting.h"
+#include <dirent.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: warpproof evidence check [PATTERN]... [--all] [--evidence FILE]... [-j N]\n"
+    "\n"
+    "Holds the lines that `evidence record` wrote on GPUs to today's project, without a GPU: the program must be the "
+    "one\n"
+    "that ran, what went in must be made again bit for bit, and the bytes that came out must be the contract's. A "
+    "kernel\n"
+    "whose launch file says `evidence: required` is red where a case has no such line: stale or missing.\n"
+    "\n"
+    "  --all              the cases of fixtures/cases/all as well\n"
+    "  --evidence FILE    these lines (may be repeated) in place of reports/evidence/*/evidence.jsonl.gz\n"
+    "  -j, --threads N    CPU threads (default: all)\n"
+    "  --help             this text\n"
+    "\n"
+    "exit: 0 all that is required was found and holds, 1 something is wrong, stale or missing, 2 input or usage error, "
+    "3\n"
+    "nothing was checked\n";
+
+enum state {
+    STATE_CURRENT, /* a line of today's program and inputs has the contract's bytes, and none has others */
+    STATE_WRONG,   /* one has others, or was red where it ran */
+    STATE_STALE_PROGRAM,
+    STATE_STALE_INPUTS,
+    STATE_MISSING,
+    STATE_ERROR, /* why says what stands in the way */
+    STATES,
+};
+
+struct checked { /* a case */
+    const struct test_case *c;
+    enum state state;
+    const struct evidence_line *line; /* what the state is about, or NULL */
+    char want[DIGEST_HEX];            /* STATE_WRONG: of the contract's bytes; STALE: of today's program or inputs */
+    char *why;
+};
+
+struct check {
+    const struct case_set *set;
+    const struct recorded *recorded;
+    char (*programs)[DIGEST_HEX]; /* (kernel_count) of kernels that a chosen case runs */
+    struct checked *cases;        /* (chosen_count) */
+};
+
+struct options {
+    int threads;
+    bool all;
+    char **files;
+    size_t file_count;
+    const char *const *patterns;
+    size_t pattern_count;
+};
+
+/* What the launch of a case reads, and what it must give. */
+static bool expected_digests(const struct case_set *set, const struct test_case *c, char inputs[DIGEST_HEX],
+                             char output[DIGEST_HEX], struct error *e) {
+    struct shape_value values[3];
+    const struct shape shape = case_shape(c, values);
+    struct operands operands;
+    struct bound b = {0};
+    if (!case_operands(c, &operands, e)) {
+        return false;
+    }
+    bool good = bind_launch(c->spec, case_set_module(set, c->spec), &shape, &operands, 0, &b, e);
+    if (good) {
+        const uint8_t **bytes = must_calloc(b.launch.buffer_count + 1, sizeof *bytes);
+        uint8_t *result = malloc(operands.result_bytes + 1);
+        good = result != NULL || fail(e, "no memory for a result of %zu bytes", operands.result_bytes);
+        if (good) {
+            c->contract->evaluate(&operands.view, result);
+        }
+        for (size_t i = 0; good && i < b.launch.buffer_count; ++i) {
+            const struct launch_buffer *buffer = &b.launch.buffers[i];
+            bytes[i] = i == b.result ? result : b.expected[i];
+            good = bytes[i] != NULL || buffer->role == BUFFER_IN || buffer->role == BUFFER_SCRATCH ||
+                   fail(e, "nothing says what the bytes of '%s' must be", buffer->name);
+        }
+        good = good && ((digest_inputs(&b, inputs) && digest_outputs(&b.launch, bytes, output)) ||
+                        fail(e, "cannot compute a SHA-256"));
+        free(result);
+        free(bytes);
+    }
+    bound_free(&b);
+    operands_free(&operands);
+    return good;
+}
+
+static void check_case(void *context, const struct test_case *c, size_t number, int threads) {
+    (void)threads;
+    const struct check *k = context;
+    struct checked *out = &k->cases[number];
+    size_t count, kernel = 0;
+    const struct evidence_line *lines = recorded_of(k->recorded, c->id, &count);
+    char inputs[DIGEST_HEX], output[DIGEST_HEX];
+    struct error e;
+    while (k->set->list.kernels[kernel] != c->spec) {
+        ++kernel;
+    }
+    *out = (struct checked){.c = c, .state = STATE_MISSING};
+    bool same_program = false;
+    for (size_t i = 0; i < count; ++i) {
+        same_program |= strcmp(lines[i].ptx, k->programs[kernel]) == 0;
+    }
+    if (count > 0 && !same_program) {
+        out->state = STATE_STALE_PROGRAM;
+        out->line = &lines[0];
+        memcpy(out->want, k->programs[kernel], DIGEST_HEX);
+    }
+    if (!same_program) {
+        return;
+    }
+    if (!expected_digests(k->set, c, inputs, output, &e)) {
+        out->state = STATE_ERROR;
+        out->why = must_strdup(e.text);
+        return;
+    }
+    for (size_t i = 0; i < count && out->state != STATE_WRONG; ++i) {
+        const struct evidence_line *l = &lines[i];
+        if (strcmp(l->ptx, k->programs[kernel]) != 0) {
+            continue;
+        }
+        const bool same = strcmp(l->inputs, inputs) == 0, right = strcmp(l->output, output) == 0;
+        const enum state s = !same                                 ? STATE_STALE_INPUTS
+                             : right && l->verdict == VERDICT_PASS ? STATE_CURRENT
+                                                                   : STATE_WRONG;
+        if (out->state == STATE_MISSING || s < out->state || s == STATE_WRONG) {
+            out->state = s;
+            out->line = l;
+            memcpy(out->want, same ? output : inputs, DIGEST_HEX);
+        }
+    }
+}
+
+/* --- the report -------------------------------------------------------------------------------------------------- */
+
+struct sums {
+    size_t passed, failed, skipped;
+};
+
+/* The cases first .. last - 1 of one kernel: its row of the table. */
+static void print_row(const struct check *k, size_t first, size_t last, struct sums *sums) {
+    const struct spec *s = k->cases[first].c->spec;
+    const struct evidence_line *newest = NULL;
+    size_t of[STATES] = {0};
+    for (size_t i = first; i < last; ++i) {
+        const struct evidence_line *l = k->cases[i].line;
+        ++of[k->cases[i].state];
+        newest = l != NULL && (newest == NULL || strcmp(l->date, newest->date) > 0) ? l : newest;
+    }
+    const size_t stale = of[STATE_STALE_PROGRAM] + of[STATE_STALE_INPUTS];
+    sums->passed += of[STATE_CURRENT];
+    sums->failed += of[STATE_WRONG] + of[STATE_ERROR] + (s->evidence_required ? stale + of[STATE_MISSING] : 0);
+    printf("%-28s %6zu %8zu %6zu %8zu %6zu  ", s->kernel, last - first, of[STATE_CURRENT], stale, of[STATE_MISSING],
+           of[STATE_WRONG]);
+    if (newest != NULL) {
+        printf("%s %s, driver %s, nvcc %s\n", newest->date, newest->device, newest->driver, newest->toolkit);
+    } else {
+        printf("%s\n", s->evidence_required ? "never" : "never, and not required");
+    }
+}
+
+static void print_rerun(const struct check *k, const struct spec *s) {
+    printf("  again   on a machine with a GPU: %s evidence record '*/%s/*' --out FILE\n", command_again(k->set->root),
+           s->kernel);
+}
+
+static void print_stale(const struct check *k, const struct checked *x, size_t count, size_t all) {
+    const struct spec *s = x->c->spec;
+    printf("\nUNTESTED %s\n", s->kernel);
+    if (x->state == STATE_MISSING) {
+        printf("  missing %zu of %zu cases have no line of evidence, %s among them\n", count, all, x->c->id);
+    } else {
+        const bool program = x->state == STATE_STALE_PROGRAM;
+        printf("  stale   %zu of %zu cases: %s\n", count, all,
+               program ? "the program is another than the one that ran"
+                       : "what goes into the launch is not what went in when it ran");
+        printf("  today   %s  %s\n", x->want, program ? s->ptx : x->c->id);
+        printf("  then    %s  %s, %s (%s:%zu)\n", program ? x->line->ptx : x->line->inputs, x->line->date,
+               x->line->device, x->line->path, x->line->number);
+    }
+    print_rerun(k, s);
+}
+
+static void print_wrong(const struct checked *x) {
+    printf("\nDIFFERS %s\n", x->c->id);
+    if (strcmp(x->line->output, x->want) != 0) {
+        printf("  output  %s  the contract's bytes, %s\n", x->want, x->c->contract->name);
+        printf("  there   %s  %s's\n", x->line->output[0] != 0 ? x->line->output : "(none)", x->line->device);
+    }
+    if (x->line->verdict != VERDICT_PASS) {
+        printf("  verdict %s where it ran\n", verdict_name(x->line->verdict));
+    }
+    printf("  line    %s:%zu, %s, %s\n", x->line->path, x->line->number, x->line->date, x->line->command);
+}
+
+/* One message for each way in which a kernel's cases fail. */
+static void print_failures(const struct check *k, size_t first, size_t last) {
+    const bool required = k->cases[first].c->spec->evidence_required;
+    for (int state = 0; state < STATES; ++state) {
+        const struct checked *one = NULL;
+        size_t count = 0;
+        for (size_t i = first; i < last; ++i) {
+            if ((int)k->cases[i].state == state) {
+                one = one == NULL ? &k->cases[i] : one;
+                ++count;
+            }
+        }
+        if (one == NULL || state == STATE_CURRENT) {
+            continue;
+        }
+        if (state == STATE_ERROR) {
+            printf("\nINPUT %s\n  input   %s\n", one->c->id, one->why);
+        } else if (state == STATE_WRONG) {
+            print_wrong(one);
+        } else if (required) {
+            print_stale(k, one, count, last - first);
+        }
+        if ((state == STATE_ERROR || state == STATE_WRONG) && count > 1) {
+            printf("  like it %zu more cases of this kernel\n", count - 1);
+        }
+    }
+}
+
+/* Calls print for the cases of each kernel, which stand together. */
+static void each_kernel(const struct check *k, void (*print)(const struct check *, size_t, size_t, struct sums *),
+                        struct sums *sums) {
+    const size_t n = k->set->chosen_count;
+    for (size_t first = 0, last; first < n; first = last) {
+        for (last = first + 1; last < n && k->cases[last].c->spec == k->cases[first].c->spec;) {
+            ++last;
+        }
+        print(k, first, last, sums);
+    }
+}
+
+static void failures_of_kernel(const struct check *k, size_t first, size_t last, struct sums *sums) {
+    (void)sums;
+    print_failures(k, first, last);
+}
+
+/* A kernel that needs evidence and that no case runs could never have any. */
+static bool add_caseless(const struct case_set *set, struct sums *sums, struct error *e) {
+    size_t n;
+    char **paths = kernel_files(set->root, &n);
+    bool good = true;
+    for (size_t i = 0; i < n; ++i) {
+        struct spec *s = good ? spec_load(paths[i], set->root, e) : NULL;
+        bool known = s == NULL || !s->evidence_required;
+        good = good && s != NULL;
+        for (size_t k = 0; !known && k < set->list.kernel_count; ++k) {
+            known = strcmp(set->list.kernels[k]->kernel, s->kernel) == 0;
+        }
+        if (!known) {
+            printf("\nUNTESTED %s\n  missing its launch file says `evidence: required`, and no case runs it\n",
+                   s->kernel);
+            ++sums->failed;
+        }
+        spec_free(s);
+        free(paths[i]);
+    }
+    free(paths);
+    return good;
+}
+
+/* Lines that no case of the list has. */
+static void note_others(const struct check *k) {
+    size_t known = 0;
+    for (size_t i = 0; i < k->set->list.count; ++i) {
+        size_t count;
+        recorded_of(k->recorded, k->set->list.cases[i].id, &count);
+        known += count;
+    }
+    if (known < k->recorded->count) {
+        printf("note    %zu lines are of other cases: gone, of a model that is not here, or of the whole lattice "
+               "(--all)\n",
+               k->recorded->count - known);
+    }
+}
+
+static void note_models_absent(const struct case_set *set, struct sums *sums) {
+    for (size_t i = 0; i < set->list.model_count; ++i) {
+        if (set->list.models[i]->file == NULL) {
+            printf("SKIPPED real/%s: " CASE_SET_NO_MODEL "\n", set->list.models[i]->name);
+            ++sums->skipped;
+        }
+    }
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------- */
+
+/* The files of reports/evidence, by folder. */
+static bool find_files(const char *root, struct options *o, struct error *e) {
+    static const char *const names[] = {"evidence.jsonl", "evidence.jsonl.gz"};
+    char *folder = must_format("%s/reports/evidence", root);
+    struct dirent **entries = NULL;
+    const int n = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < n; ++i) {
+        for (size_t k = 0; k < 2 && entries[i]->d_name[0] != '.'; ++k) {
+            char *path = must_format("%s/%s/%s", folder, entries[i]->d_name, names[k]);
+            if (access(path, F_OK) == 0) {
+                o->files = must_realloc(o->files, o->file_count + 1, sizeof *o->files);
+                o->files[o->file_count++] = must_strdup(path);
+            }
+            free(path);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    const bool good = n >= 0 || fail(e, "%s: cannot be read", folder);
+    free(folder);
+    return good;
+}
+
+static bool read_files(const struct case_set *set, struct options *o, struct recorded *r, struct error *e) {
+    bool good = o->file_count > 0 || find_files(set->root, o, e);
+    for (size_t i = 0; good && i < o->file_count; ++i) {
+        good = recorded_read(o->files[i], r, e);
+    }
+    recorded_sort(r);
+    return good;
+}
+
+static bool digest_programs(struct check *k, struct error *e) {
+    k->programs = must_calloc(k->set->list.kernel_count + 1, sizeof *k->programs);
+    for (size_t i = 0; i < k->set->list.kernel_count; ++i) {
+        if (k->set->modules[i] != NULL && !digest_program(k->set->modules[i], k->programs[i])) {
+            return fail(e, "cannot compute the SHA-256 of %s", k->set->list.kernels[i]->ptx);
+        }
+    }
+    return true;
+}
+
+static void print_rows(const struct check *k, size_t first, size_t last, struct sums *sums) {
+    print_row(k, first, last, sums);
+}
+
+static int report(const struct check *k, const struct options *o, struct error *e) {
+    struct sums sums = {0};
+    printf("%-28s %6s %8s %6s %8s %6s  %s\n", "kernel", "cases", "current", "stale", "missing", "wrong", "recorded");
+    each_kernel(k, print_rows, &sums);
+    if (o->pattern_count == 0) {
+        note_others(k);
+        note_models_absent(k->set, &sums);
+    }
+    each_kernel(k, failures_of_kernel, NULL);
+    if (o->pattern_count == 0 && !add_caseless(k->set, &sums, e)) {
+        return EXIT_INPUT;
+    }
+    printf("\n%zu passed, %zu failed, %zu skipped\n", sums.passed, sums.failed, sums.skipped);
+    return sums.failed > 0 ? EXIT_KERNEL_WRONG : sums.passed > 0 ? EXIT_PASSED : EXIT_NOTHING_RAN;
+}
+
+static int check(struct options *o) {
+    const struct case_set_request request = {
+        .command = "evidence check", .all = o->all, .patterns = o->patterns, .pattern_count = o->pattern_count};
+    struct case_set set;
+    struct recorded recorded = {0};
+    struct check k = {.set = &set, .recorded = &recorded};
+    struct error e;
+    int code;
+    bool good = case_set_open(&request, &set, &code, &e);
+    if (good) {
+        good = read_files(&set, o, &recorded, &e) && digest_programs(&k, &e);
+        code = EXIT_INPUT;
+    }
+    if (good) {
+        struct judging j = {.threads = o->threads};
+        judging_threads("evidence check", &j);
+        k.cases = must_calloc(set.chosen_count + 1, sizeof *k.cases);
+        case_set_each(&set, j.threads, check_case, &k);
+        code = report(&k, o, &e);
+        good = code != EXIT_INPUT;
+    }
+    if (!good) {
+        flush_output();
+        usage_error("evidence check", "%s", e.text);
+    }
+    for (size_t i = 0; k.cases != NULL && i < set.chosen_count; ++i) {
+        free(k.cases[i].why);
+    }
+    free(k.cases);
+    free(k.programs);
+    recorded_free(&recorded);
+    case_set_free(&set);
+    return code;
+}
+
+int evidence_check_main(int argc, char **argv) {
+    enum { ALL = 256, EVIDENCE };
+    static const struct option longs[] = {{"all", no_argument, NULL, ALL},
+                                          {"evidence", required_argument, NULL, EVIDENCE},
+                                          {"threads", required_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct judging j = {.threads = omp_get_max_threads()};
+    struct options o = {.all = false};
+    int code = -1;
+    opterr = 0;
+    for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
+        if (c == ALL) {
+            o.all = true;
+        } else if (c == EVIDENCE) {
+            o.files = must_realloc(o.files, o.file_count + 1, sizeof *o.files);
+            o.files[o.file_count++] = must_strdup(optarg);
+        } else {
+            code = judging_option("evidence check", usage, argc, argv, c, &j);
+        }
+    }
+    o.threads = j.threads;
+    o.patterns = (const char *const *)(argv + optind);
+    o.pattern_count = (size_t)(argc - optind);
+    code = code >= 0 ? code : check_patterns("evidence check", o.patterns, o.pattern_count);
+    code = code >= 0 ? code : check(&o);
+    for (size_t i = 0; i < o.file_count; ++i) {
+        free(o.files[i]);
+    }
+    free(o.files);
+    return code;
+}
