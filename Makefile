@@ -175,7 +175,7 @@ $(1)/tests: $$(call objects,$(1)/obj,$(filter-out cli/main.c,$(SOURCES)) $(TESTS
 $(1)/fake_cuda/libcuda.so.1: tests/fake_cuda/libcuda.c ref/half.c ref/half.h Makefile | setup-build
 	@mkdir -p $$(@D)
 	@echo 'cc   $$<'
-	@$(CC) $(CFLAGS) $(3) -fPIC -shared -o $$@ $$(filter %.c,$$^)
+	@$(CC) $(CFLAGS) $(3) -fPIC -shared -Wl,-soname,$$(@F) -o $$@ $$(filter %.c,$$^)
 
 $(1)/fake_cuda/libcublasLt.so: tests/fake_cuda/cublas.c ref/half.c ref/half.h Makefile | setup-build
 	@mkdir -p $$(@D)

@@ -10,6 +10,7 @@
 #include "../../ref/checked.h"
 #include "../bind.h"
 #include "context.h"
+#include "globals.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,7 +144,8 @@ static bool run_entered(struct gpu *g, const struct launch *l, struct trace *t, 
     bool ok = true;
     for (size_t i = 0; ok && i < l->buffer_count; ++i)
         ok = put_buffer(d, &l->buffers[i], &bases[i], e);
-    ok = ok && launch_and_wait(g, l, function, bases, t, e);
+    ok = ok && globals_put(g, l, e) && launch_and_wait(g, l, function, bases, t, e);
+    ok = ok && (t->device_fault || globals_get(g, l, e));
     for (size_t i = 0; ok && !t->device_fault && i < l->buffer_count; ++i)
         ok = get_buffer(d, &l->buffers[i], bases[i], (int)i, t, e);
     for (size_t i = 0; g->alive && i < l->buffer_count; ++i)
