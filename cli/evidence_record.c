@@ -103,11 +103,11 @@ static bool identify(struct recording *r, struct error *e) {
     return true;
 }
 
-/* A case that could not even begin has no digests, and no line can be made of it. */
+/* A case that could not be run on the GPU is no evidence of anything. */
 static bool write_lines(const struct recording *r, size_t count, struct error *e) {
     for (size_t i = 0; i < count; ++i) {
-        if (r->lines[i].inputs[0] == 0) {
-            return fail(e, "nothing is written: %s could not be launched", r->lines[i].id);
+        if (r->lines[i].inputs[0] == 0 || r->lines[i].verdict == VERDICT_INPUT) {
+            return fail(e, "nothing is written: %s could not be run", r->lines[i].id);
         }
     }
     return evidence_write(r->o->out, r->lines, count, e);

@@ -1,4 +1,5 @@
 /* warpproof gate: the cases of fixtures/cases, run, judged, reported. */
+#include "../gpu/canary.h"
 #include "../gpu/case.h"
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
@@ -15,8 +16,8 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--runner NAME] [--device N|all]\n"
-    "                      [--json FILE] [--stats] [-j N]\n"
+    "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--canary] [--runner NAME]\n"
+    "                      [--device N|all] [--json FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (or those of them that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
@@ -26,6 +27,9 @@ static const char usage[] =
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants); a run in which "
     "no\n"
     "                     case is red by the oracle that must name the fault is an error: the plant proves nothing\n"
+    "  --canary           the builds with guard words after each plane of shared memory, for kernels that have "
+    "planes:\n"
+    "                     guards must be left alone, and outputs must be those of the plain builds, which run as well\n"
     "  --runner NAME      what runs the launches: machine (default), or device, a GPU here\n" DEVICES_USAGE
     "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
@@ -41,6 +45,7 @@ struct options {
     const char *plant;
     const char *cases; /* folder, NULL: the project's */
     bool all;          /* the lattice as well */
+    bool canary;
     const char *const *patterns;
     size_t pattern_count;
 };
@@ -51,8 +56,9 @@ struct gate {
     struct plant plant;
     struct case_list list;
     struct ptx_module **modules; /* (kernel_count), NULL for a kernel that no chosen case runs */
-    bool *chosen;                /* (count) */
-    struct outcome *outcomes;    /* (outcome_count) */
+    struct ptx_module **plain; /* (kernel_count) with --canary, where `modules` are the canary builds; else all NULL */
+    bool *chosen;              /* (count) */
+    struct outcome *outcomes;  /* (outcome_count) */
     size_t outcome_count;
 };
 
@@ -62,9 +68,11 @@ static void gate_free(struct gate *g) {
     }
     for (size_t i = 0; g->modules != NULL && i < g->list.kernel_count; ++i) {
         ptx_free(g->modules[i]);
+        ptx_free(g->plain[i]);
     }
     free(g->outcomes);
     free(g->modules);
+    free(g->plain);
     free(g->chosen);
     case_list_free(&g->list);
     plant_free(&g->plant);
@@ -81,19 +89,35 @@ static size_t kernel_index(const struct gate *g, const struct spec *s) {
     return i;
 }
 
+/* fixtures/ptx/canary/NAME.ptx for fixtures/ptx/NAME.ptx, and so for plants; the caller frees it. */
+static char *canary_path(const struct gate *g, const char *ptx) {
+    const char *name = strrchr(ptx, '/');
+    return must_format("%s/fixtures/ptx/canary/%s%s", g->root, g->plant.ptx != NULL ? "plants/" : "",
+                       name != NULL ? name + 1 : ptx);
+}
+
 /* Loads the PTX of every kernel that a chosen case runs. */
-static bool load_modules(struct gate *g, struct error *e) {
+static bool load_modules(struct gate *g, bool canary, struct error *e) {
     g->modules = must_calloc(g->list.kernel_count + 1, sizeof *g->modules);
+    g->plain = must_calloc(g->list.kernel_count + 1, sizeof *g->plain);
     for (size_t i = 0; i < g->list.count; ++i) {
         const size_t k = kernel_index(g, g->list.cases[i].spec);
         if (g->chosen[i] && g->modules[k] == NULL) {
-            g->modules[k] = ptx_load(g->plant.ptx != NULL ? g->plant.ptx : g->list.kernels[k]->ptx, e);
-            if (g->modules[k] == NULL) {
+            const char *ptx = g->plant.ptx != NULL ? g->plant.ptx : g->list.kernels[k]->ptx;
+            char *path = canary ? canary_path(g, ptx) : must_strdup(ptx);
+            g->modules[k] = ptx_load(path, e);
+            free(path);
+            if (g->modules[k] == NULL || (canary && (g->plain[k] = ptx_load(ptx, e)) == NULL)) {
                 return false;
             }
         }
     }
     return true;
+}
+
+/* A kernel that ci/ptx makes a canary build of. */
+static bool has_canary(const struct spec *s) {
+    return s->source != NULL && canary_has_planes(s);
 }
 
 /* The cases that patterns and plant select. missed: the first pattern that selects none, or NULL. Fails, with the exit
@@ -123,15 +147,29 @@ static bool something_to_run(const struct gate *g, const struct options *o, cons
     if (*code == EXIT_INPUT) {
         return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");
     }
+    if (o->canary) {
+        return fail(e, "no kernel of the selected cases has a canary build: none has planes of shared memory");
+    }
     return fail(e, "no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
 }
 
-static bool load_plant(const char *root, const char *name, struct plant *p, struct error *e) {
+static bool load_plant(const char *root, const struct options *o, struct plant *p, struct error *e) {
+    const char *name = o->plant;
     if (!plant_load(root, name, p, e)) {
         return false;
     }
-    return p->group == PLANT_KERNEL ||
-           fail(e, "plant %s is a small kernel of its own, and no case's: warpproof plants %s", name, name);
+    if (p->group != PLANT_KERNEL) {
+        return fail(e, "plant %s is a small kernel of its own, and no case's: warpproof plants %s", name, name);
+    }
+    if (o->canary && !p->has_canary) {
+        return fail(e, "plant %s has no canary build: its file has no `canary`", name);
+    }
+    if (o->canary) {
+        free(p->oracle);
+        p->oracle = must_strdup("canary");
+        p->verdict = p->canary;
+    }
+    return true;
 }
 
 /* Reads everything and chooses the cases. *code is set when the run ends here. */
@@ -142,7 +180,7 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     }
     g->folder = o->cases != NULL ? must_strdup(o->cases) : must_format("%s/fixtures/cases", g->root);
     g->models = must_format("%s/build/models", g->root);
-    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o->plant, &g->plant, e)) ||
+    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o, &g->plant, e)) ||
         !case_list_load(g->folder, g->root, g->models, o->all, &g->list, e)) {
         return false;
     }
@@ -150,10 +188,11 @@ static bool prepare(struct gate *g, const struct options *o, int *code, struct e
     g->chosen = must_calloc(g->list.count + 1, sizeof *g->chosen);
     case_select(&g->list, o->patterns, o->pattern_count, g->chosen, &missed);
     for (size_t i = 0; i < g->list.count; ++i) {
-        g->chosen[i] =
-            g->chosen[i] && (g->plant.kernel == NULL || strcmp(g->list.cases[i].spec->kernel, g->plant.kernel) == 0);
+        const struct spec *s = g->list.cases[i].spec;
+        g->chosen[i] &=
+            (g->plant.kernel == NULL || strcmp(s->kernel, g->plant.kernel) == 0) && (!o->canary || has_canary(s));
     }
-    return something_to_run(g, o, missed, code, e) && load_modules(g, e);
+    return something_to_run(g, o, missed, code, e) && load_modules(g, o->canary, e);
 }
 
 /* turn: whose it is on several GPUs. */
@@ -167,6 +206,7 @@ static void run_case(const struct gate *g, const struct options *o, const struct
         .id = c->id,
         .spec = c->spec,
         .module = g->modules[kernel_index(g, c->spec)],
+        .plain = g->plain[kernel_index(g, c->spec)],
         .runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine,
         .contract = c->contract,
         .operands = &operands,
@@ -184,9 +224,10 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     }
     judging_note_gpu(&o->judging, &t.options, out);
     char *again = judging_again(&o->judging, out);
-    out->rerun = must_format("%s gate%s%s%s%s%s%s %s", command_again(g->root), again, o->all ? " --all" : "",
-                             o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
-                             o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
+    out->rerun =
+        must_format("%s gate%s%s%s%s%s%s%s %s", command_again(g->root), again, o->canary ? " --canary" : "",
+                    o->all ? " --all" : "", o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
+                    o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
     free(again);
 }
 
@@ -343,10 +384,11 @@ static int gate(struct options *o) {
 }
 
 int gate_main(int argc, char **argv) {
-    enum { PLANT = 256, ALL, CASES };
+    enum { PLANT = 256, ALL, CASES, CANARY };
     static const struct option longs[] = {{"plant", required_argument, NULL, PLANT},
                                           {"all", no_argument, NULL, ALL},
                                           {"cases", required_argument, NULL, CASES},
+                                          {"canary", no_argument, NULL, CANARY},
                                           JUDGING_LONG_OPTIONS};
     struct options o = {.judging = {.threads = omp_get_max_threads()}};
     opterr = 0;
@@ -362,8 +404,8 @@ int gate_main(int argc, char **argv) {
             }
             continue;
         }
-        if (c == ALL) {
-            o.all = true;
+        if (c == ALL || c == CANARY) {
+            *(c == ALL ? &o.all : &o.canary) = true;
             continue;
         }
         const int code = judging_option("gate", usage, argc, argv, c, &o.judging);

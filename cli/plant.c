@@ -10,8 +10,8 @@
 const char *const plant_group_names[PLANT_GROUPS] = {"kernel", "machine"};
 
 static const char *const folders[PLANT_GROUPS] = {"fixtures/plants", "fixtures/plants/machine"};
-static const char *const keys[PLANT_GROUPS][8] = {
-    {"plant", "about", "kernel", "ptx", "expect", "stages", "cases", NULL},
+static const char *const keys[PLANT_GROUPS][9] = {
+    {"plant", "about", "kernel", "ptx", "expect", "stages", "cases", "canary", NULL},
     {"plant", "about", "launch", "clean", "arch", "expect", NULL}};
 static const char *const expect_keys[] = {"oracle", "verdict", NULL};
 static const char *const clean_keys[] = {"entry", "then", "shape", NULL};
@@ -120,6 +120,20 @@ static bool read_stages(const struct yaml_doc *doc, struct plant *p, struct erro
     return true;
 }
 
+/* canary: GUARD or DIFFERS, what oracle canary must say of the plant's canary build. */
+static bool read_canary(const struct yaml_doc *doc, struct plant *p, struct error *e) {
+    const struct yaml_node *node = yaml_get(doc->root, "canary");
+    const char *text;
+    if (node == NULL) {
+        return true;
+    }
+    if (!yaml_string(doc, node, "canary", &text, e)) {
+        return false;
+    }
+    p->has_canary = verdict_named(text, &p->canary) && (p->canary == VERDICT_GUARD || p->canary == VERDICT_DIFFERS);
+    return p->has_canary || yaml_fail(doc, node, 0, e, "canary: want GUARD or DIFFERS");
+}
+
 static bool read_arch(const struct yaml_doc *doc, struct plant *p, struct error *e) {
     const struct yaml_node *node = yaml_get(doc->root, "arch");
     const char *text;
@@ -145,7 +159,7 @@ static bool read_plant(const struct yaml_doc *doc, const char *name, struct plan
     if (p->group == PLANT_KERNEL) {
         return take(doc, doc->root, "kernel", &p->kernel, e) && take(doc, doc->root, "ptx", &p->ptx, e) &&
                (yaml_get(doc->root, "cases") == NULL || take(doc, doc->root, "cases", &p->cases, e)) &&
-               read_stages(doc, p, e);
+               read_stages(doc, p, e) && read_canary(doc, p, e);
     }
     return take(doc, doc->root, "launch", &p->launch, e) && read_clean(doc, p, e) && read_arch(doc, p, e);
 }

@@ -20,6 +20,8 @@ struct plant {
     char *kernel, *ptx;  /* PLANT_KERNEL; ptx: path, resolved against the folder of the yaml file */
     char *cases;         /* PLANT_KERNEL: glob of the ids that show the fault; NULL: any of the kernel's */
     bool stages[STAGES]; /* PLANT_KERNEL: those that `explain` must find wrong, and no others; none: not said */
+    bool has_canary; /* PLANT_KERNEL: it has a canary build as well (gpu/canary.h), of which oracle canary must say */
+    enum verdict canary;
     /* PLANT_MACHINE: the launch file of the fault, resolved likewise, and what the clean twin has instead */
     char *launch, *clean_entry;
     char **clean_then; /* (clean_then_count) entries of the launches that follow; 0: those of the launch file */

@@ -437,6 +437,9 @@ void bound_free(struct bound *b) {
         struct launch *l = bound_launch(b, i);
         for (size_t k = 0; k < l->arg_count; k++)
             free(l->args[k].members);
+        for (size_t k = 0; k < l->global_count; k++)
+            free(l->globals[k].data);
+        free(l->globals);
         free(l->args);
         free((void *)l->planes);
         free((void *)bound_shape(b, i)->values);

@@ -159,6 +159,28 @@ static bool check_planes(const struct launch *l, struct error *e) {
     return true;
 }
 
+const struct ptx_variable *launch_variable(const struct ptx_module *m, const char *name) {
+    for (size_t i = 0; i < m->variable_count; ++i) {
+        const struct ptx_variable *v = &m->variables[i];
+        if (v->space == PTX_GLOBAL && v->function < 0 && !strcmp(v->name, name))
+            return v;
+    }
+    return NULL;
+}
+
+static bool check_globals(const struct launch *l, struct error *e) {
+    for (size_t i = 0; i < l->global_count; ++i) {
+        const struct launch_global *g = &l->globals[i];
+        const struct ptx_variable *v = launch_variable(l->module, g->name);
+        if (!v)
+            return fail(e, "%.600s has no .global variable %.200s", l->module->path, g->name);
+        if (v->bytes != g->bytes)
+            return fail(e, "%.600s: the .global variable %.200s has %zu bytes, not %zu", l->module->path, g->name,
+                        v->bytes, g->bytes);
+    }
+    return true;
+}
+
 static bool check_target(const struct launch *l, const struct ptx_function *f, struct error *e) {
     const struct arch *arch = l->options.arch ? l->options.arch : arch_default();
     const char *which = l->options.arch ? "" : ", the default of --arch";
@@ -183,7 +205,8 @@ bool launch_check_at(const struct launch *l, struct launch_place *at, struct err
     if (!f)
         return fail(e, "%.500s has no entry %.200s", l->module->path, l->entry);
     at->part = LAUNCH_OTHER;
-    if (!check_target(l, f, e) || !check_dimensions(l, f, at, e) || !check_arguments(l, f, at, e))
+    if (!check_target(l, f, e) || !check_globals(l, e) || !check_dimensions(l, f, at, e) ||
+        !check_arguments(l, f, at, e))
         return false;
     at->part = LAUNCH_PLANES;
     return check_planes(l, e);

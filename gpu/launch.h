@@ -37,6 +37,12 @@ struct launch_arg {
     size_t member_count, alignment;
 };
 
+struct launch_global { /* a .global variable of the module whose bytes the launch begins with, and is asked for */
+    const char *name;
+    size_t bytes;  /* all of it */
+    uint8_t *data; /* (bytes) its contents before the launch, and after it */
+};
+
 struct launch_plane { /* a named part of the dynamic shared arena */
     const char *name;
     size_t offset, bytes;
@@ -93,9 +99,11 @@ struct launch {
     size_t arg_count;
     const struct launch_plane *planes; /* ascending, without gaps, or none */
     size_t plane_count;
-    uint8_t **variables;  /* (module->variable_count) of launches that follow each other: what an earlier one left in
-                           * the .global variables, NULL: it begins as the module says. The machine keeps there what
-                           * this one leaves; a real GPU keeps it itself. NULL: nothing is handed on */
+    uint8_t **variables; /* (module->variable_count) of launches that follow each other: what an earlier one left in
+                          * the .global variables, NULL: it begins as the module says. The machine keeps there what
+                          * this one leaves; a real GPU keeps it itself. NULL: nothing is handed on */
+    struct launch_global *globals; /* (global_count) of this launch alone, whatever `variables` says of them */
+    size_t global_count;
     uint64_t step_budget; /* warp instructions a block may take; 0: LAUNCH_STEP_BUDGET */
     int threads;          /* CPU threads; 0: all */
     struct launch_options options;
@@ -262,13 +270,16 @@ bool trace_refused(const struct trace *t);
  * floating-point number for .f32 and .f64, an integer for .u and .s, either for .b; a struct where it has an
  * array of bytes of the same size),
  * the module's .target is one that the architecture of the options can load, block at most 1024 threads and not beyond
- * .maxntid, grid within limits, planes tile the arena. */
+ * .maxntid, grid within limits, planes tile the arena, the .global variables that are set exist and have their sizes.
+ */
 bool launch_check(const struct launch *l, struct error *e);
 
 struct launch_place { /* the part of a launch that is wrong */
     enum { LAUNCH_OTHER, LAUNCH_ENTRY, LAUNCH_GRID, LAUNCH_BLOCK, LAUNCH_ARGUMENT, LAUNCH_PLANES } part;
     size_t argument; /* SIZE_MAX: one is missing */
 };
+/* The .global variable of that name that the whole module sees, or NULL. */
+const struct ptx_variable *launch_variable(const struct ptx_module *m, const char *name);
 bool launch_check_at(const struct launch *l, struct launch_place *at, struct error *e);
 /* The bytes of an argument as the kernel gets them. addresses: of the buffers, on whatever runs the launch. */
 void launch_arg_bytes(const struct launch_arg *a, const uint64_t *addresses, uint8_t *out);

@@ -27,11 +27,11 @@ bool verdict_is_wrong_kernel(enum verdict v);          /* exit 1: UNWRITTEN DIFF
 /* A place in the launch. Fields that do not apply: NULL, -1 or has_... false. Texts are owned by the finding unless
  * said otherwise. */
 struct where {
-    char *buffer;        /* buffer or plane */
-    int64_t offset;      /* byte in it, may be negative (before its start) */
-    int64_t cell[2];     /* token and row, token and value, or element and -1; -1 when unknown */
-    const char *axis[2]; /* what cell[] counts: "token", "row"; static */
-    bool has_thread;
+    char *buffer;               /* buffer or plane */
+    int64_t offset;             /* byte in it, may be negative (before its start) */
+    int64_t cell[2];            /* token and row, token and value, or element and -1; -1 when unknown */
+    const char *axis[2];        /* what cell[] counts: "token", "row"; static */
+    bool has_thread, has_block; /* the latter: the block is known, the thread is not */
     uint32_t block[3], warp, lane;
     char *file; /* source file, NULL when the PTX has no line info */
     int line;

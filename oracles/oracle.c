@@ -8,11 +8,12 @@
 #include <string.h>
 
 extern const struct oracle oracle_launch, oracle_guard, oracle_sync, oracle_uninit, oracle_hazard, oracle_coverage,
-    oracle_approximate, oracle_parity, oracle_schedule, oracle_truth, oracle_census;
+    oracle_approximate, oracle_parity, oracle_schedule, oracle_truth, oracle_canary, oracle_census;
 
 const struct oracle *const oracles[] = {
-    &oracle_launch,      &oracle_guard,  &oracle_sync,     &oracle_uninit, &oracle_hazard, &oracle_coverage,
-    &oracle_approximate, &oracle_parity, &oracle_schedule, &oracle_truth,  &oracle_census, NULL,
+    &oracle_launch,   &oracle_guard,       &oracle_sync,   &oracle_uninit,   &oracle_hazard,
+    &oracle_coverage, &oracle_approximate, &oracle_parity, &oracle_schedule, &oracle_truth,
+    &oracle_canary,   &oracle_census,      NULL,
 };
 
 void where_site(struct where *p, const struct trace *t, size_t instruction) {

@@ -24,6 +24,11 @@ struct schedule_run {
     const struct launch_run *before; /* (before_count of the evidence) in that order */
 };
 
+struct plain_run { /* what the plain build left of the launches that a canary build (gpu/canary.h) has run */
+    const uint8_t *const *bytes; /* (buffer_count) of each buffer after the last launch, of the same sizes */
+    bool complete;               /* it ran to its end */
+};
+
 struct expected_count { /* one of the launch file's `counts`, for this shape */
     const char *name;
     int64_t value;
@@ -51,8 +56,9 @@ struct evidence {
     const struct trace *first;       /* of the first order, where `trace` is the news of one of the others; else NULL */
     const struct launch_run *before; /* (before_count) the launches of the same file that were run before this one */
     size_t before_count;
-    size_t number, all; /* this is launch `number` of `all`; 0: the file has one */
-    bool follows;       /* another one was run after it */
+    const struct plain_run *plain; /* of a canary build; else NULL */
+    size_t number, all;            /* this is launch `number` of `all`; 0: the file has one */
+    bool follows;                  /* another one was run after it */
 };
 
 enum ruling { /* what a judge did with the evidence */

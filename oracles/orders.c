@@ -28,15 +28,12 @@ bool orders_run(const struct trial *t, const struct sequence *first, struct orde
                                                           {.order = SCHEDULE_RANDOM, .seed = 1}};
     for (*o = (struct orders){.count = 0}; o->count < ORDERS_MAX;) {
         struct bound *b = &o->bounds[o->count];
-        struct launch_options options = t->options;
-        if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e)) {
+        if (!trial_bind(t, &schedules[o->count], b, e)) {
             return false;
         }
-        options.schedule = schedules[o->count];
-        bound_options(b, t->threads, &options);
         limit_steps(b, first);
         char *name = o->names[o->count];
-        schedule_name(&options.schedule, name);
+        schedule_name(&schedules[o->count], name);
         struct error why;
         if (!sequence_run(t->runner, b, &o->sequences[o->count++], &why)) {
             return fail(e, "%.1500s (schedule %s)", why.text, name);

@@ -26,6 +26,7 @@ struct outcome {
     char rerun_schedule[SCHEDULE_NAME]; /* what --schedule must say to see this again, "": nothing */
     char digest[65];                    /* SHA-256 of all output bytes in argument order, "" when it did not run */
     char inputs[65];                    /* of the launch and all that it reads (gpu/digest.h), "" unless asked for */
+    bool canary;                        /* the canary build was judged, and compared with the plain one */
     bool on_gpu;                        /* a real GPU ran it: schedules and counts are not known */
     uint64_t warp_instructions, macs;
     size_t audit[AUDIT_KINDS]; /* places of each kind in the program (gpu/audit.h); all 0 when it did not run */

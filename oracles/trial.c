@@ -1,4 +1,5 @@
 #include "trial.h"
+#include "../gpu/canary.h"
 #include "../gpu/digest.h"
 #include "../ref/checked.h"
 #include "orders.h"
@@ -119,7 +120,7 @@ static bool judge_launch(const struct bound *b, const struct orders *orders, siz
 }
 
 static bool judge(const struct trial *t, const struct bound *b, const struct sequence *runs, const uint8_t *result,
-                  const struct orders *orders, struct outcome *o, struct error *error) {
+                  const struct orders *orders, const struct plain_run *plain, struct outcome *o, struct error *error) {
     const uint8_t **expected = must_calloc(b->launch.buffer_count + 1, sizeof *expected);
     bool good = true;
     for (size_t i = 0; i < b->launch.buffer_count; ++i) {
@@ -142,6 +143,7 @@ static bool judge(const struct trial *t, const struct bound *b, const struct seq
             .complete = run->complete,
             .before = runs->runs,
             .before_count = i,
+            .plain = plain,
             .number = several ? run->number : 0,
             .all = several ? run->all : 0,
             .follows = i + 1 < runs->count,
@@ -164,16 +166,17 @@ static bool judge(const struct trial *t, const struct bound *b, const struct seq
 
 /* What the bits of the verdict hold up to: the places that are open in any of the entries, each looked at once. */
 static void audit(const struct trial *t, const struct bound *b, struct outcome *o) {
+    const struct ptx_module *module = t->plain != NULL ? t->plain : t->module;
     for (size_t i = 0; i <= b->then_count; ++i) {
         const char *entry = bound_spec(b, i)->entry;
-        const struct ptx_function *f = ptx_entry_named(t->module, entry);
+        const struct ptx_function *f = ptx_entry_named(module, entry);
         bool seen = f == NULL;
         for (size_t k = 0; k < i; ++k) {
             seen |= strcmp(bound_spec(b, k)->entry, entry) == 0;
         }
         struct audit a;
         if (!seen) {
-            audit_entry(t->module, f, t->options.arch, &a);
+            audit_entry(module, f, t->options.arch, &a);
             for (int k = 0; k < AUDIT_KINDS; ++k) {
                 o->audit[k] += a.count[k];
             }
@@ -210,15 +213,95 @@ static bool evaluate(const struct trial *t, uint8_t **result, struct error *e) {
     return true;
 }
 
-static bool run(const struct trial *t, struct bound *b, struct sequence *runs, struct outcome *o, struct error *e) {
-    if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e)) {
+bool trial_bind(const struct trial *t, const struct schedule *order, struct bound *b, struct error *e) {
+    struct launch_options options = t->options;
+    if (!bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, b, e) ||
+        (t->plain != NULL && !canary_bind(b, e))) {
         return false;
     }
-    bound_options(b, t->threads, &t->options);
+    options.schedule = *order;
+    options.unwatched |= t->plain != NULL ? WATCH_PLANES : 0;
+    bound_options(b, t->threads, &options);
+    return true;
+}
+
+/* ---- the plain build beside the canary build ---- */
+
+struct plain {
+    struct bound bound;
+    struct sequence runs;
+    const uint8_t **bytes;
+    struct plain_run run;
+};
+
+/* Of its run only bytes are of interest. */
+static bool plain_bind(const struct trial *t, struct plain *p, struct error *e) {
+    struct launch_options options = t->options;
+    options.unwatched = WATCH_ALL;
+    options.census = false;
+    options.probe = NULL;
+    if (!bind_launch(t->spec, t->plain, t->shape, t->operands, t->seed, &p->bound, e)) {
+        return false;
+    }
+    bound_options(&p->bound, t->threads, &options);
+    return true;
+}
+
+/* "101888 B of shared memory, sm_121 gives a block 101376": the guards do not fit, the planes would; else NULL. */
+static char *no_room(struct bound *canary, struct bound *plain) {
+    for (size_t i = 0; i <= canary->then_count; ++i) {
+        char *less = launch_excess(bound_launch(plain, i), NULL);
+        char *excess = less == NULL ? launch_excess(bound_launch(canary, i), NULL) : NULL;
+        free(less);
+        if (excess != NULL) {
+            return excess;
+        }
+    }
+    return NULL;
+}
+
+static bool plain_run(const struct trial *t, struct plain *p, struct error *e) {
+    const struct launch *l = &p->bound.launch;
+    if (!bound_check(&p->bound, e) || !sequence_run(t->runner, &p->bound, &p->runs, e)) {
+        return false;
+    }
+    p->bytes = must_calloc(l->buffer_count + 1, sizeof *p->bytes);
+    for (size_t i = 0; i < l->buffer_count; ++i) {
+        p->bytes[i] = l->buffers[i].data;
+    }
+    p->run = (struct plain_run){.bytes = p->bytes, .complete = sequence_complete(&p->runs)};
+    return true;
+}
+
+static void plain_free(struct plain *p) {
+    free(p->bytes);
+    sequence_free(&p->runs);
+    bound_free(&p->bound);
+}
+
+/* ---- the whole ---- */
+
+static bool run(const struct trial *t, struct bound *b, struct sequence *runs, struct plain *plain, struct outcome *o,
+                struct error *e) {
+    if (!trial_bind(t, &t->options.schedule, b, e) || (t->plain != NULL && !plain_bind(t, plain, e)) ||
+        !bound_check(b, e)) {
+        return false;
+    }
     if (t->digest_inputs && !digest_inputs(b, o->inputs)) {
         return fail(e, "cannot compute the SHA-256 of the inputs");
     }
-    if (!bound_check(b, e) || !sequence_run(t->runner, b, runs, e)) {
+    char *excess = t->plain != NULL ? no_room(b, &plain->bound) : NULL;
+    if (excess != NULL) {
+        o->skipped = true;
+        o->why = must_format("the canary build takes %s", excess);
+        free(excess);
+        return true;
+    }
+    if (!sequence_run(t->runner, b, runs, e)) {
+        return false;
+    }
+    const bool compared = t->plain != NULL && sequence_complete(runs);
+    if (compared && !plain_run(t, plain, e)) {
         return false;
     }
     struct orders orders = {.count = 0};
@@ -229,7 +312,8 @@ static bool run(const struct trial *t, struct bound *b, struct sequence *runs, s
         return false;
     }
     uint8_t *result = NULL;
-    const bool good = (t->contract == NULL || evaluate(t, &result, e)) && judge(t, b, runs, result, &orders, o, e);
+    const bool good = (t->contract == NULL || evaluate(t, &result, e)) &&
+                      judge(t, b, runs, result, &orders, compared ? &plain->run : NULL, o, e);
     if (good) {
         audit(t, b, o);
         add_up(runs, o);
@@ -244,6 +328,7 @@ static struct outcome empty(const struct trial *t) {
     struct outcome o = {
         .id = must_strdup(t->id),
         .about = must_strdup(t->spec->kernel),
+        .canary = t->plain != NULL,
         .on_gpu = t->runner == &runner_device,
         .unwatched = t->options.unwatched,
     };
@@ -257,10 +342,12 @@ void trial_run(const struct trial *t, struct outcome *o) {
     *o = empty(t);
     struct bound bound = {0};
     struct sequence runs = {0};
+    struct plain plain = {0};
     struct error e;
-    if (!run(t, &bound, &runs, o, &e)) {
+    if (!run(t, &bound, &runs, &plain, o, &e)) {
         refuse(o, &e);
     }
+    plain_free(&plain);
     sequence_free(&runs);
     bound_free(&bound);
 }

@@ -15,6 +15,8 @@ struct trial {
     const char *id;
     const struct spec *spec;
     const struct ptx_module *module;
+    const struct ptx_module *plain; /* `module` is the canary build of this one (gpu/canary.h), which is run as well,
+                                     * for its outputs alone; NULL: it is no canary build */
     const struct runner *runner;
     const struct contract *contract; /* NULL: a kernel without one */
     const struct operands *operands; /* of the contract, else NULL */
@@ -29,6 +31,10 @@ struct trial {
 /* Runs and judges. Whatever cannot be done (a file, an unknown instruction, memory) becomes a finding INPUT of the
  * oracle "input". *o is filled anew; the caller frees it. */
 void trial_run(const struct trial *t, struct outcome *o);
+
+/* The launches of t->module, to be run in this order; of a canary build with guards between their planes, which are not
+ * watched then: what the guards tell, they tell alone. */
+bool trial_bind(const struct trial *t, const struct schedule *order, struct bound *b, struct error *e);
 
 /* The outcome of a trial that cannot even begin. */
 void trial_refuse(const struct trial *t, const struct error *e, struct outcome *o);

@@ -22,12 +22,14 @@ static struct fy_node *where_node(struct fy_document *d, const struct where *p) 
             json_add(d, m, p->axis[i], json_number(d, "%" PRId64, p->cell[i]));
         }
     }
-    if (p->has_thread) {
+    if (p->has_thread || p->has_block) {
         struct fy_node *block = fy_node_create_sequence(d);
         for (int i = 0; i < 3; ++i) {
             fy_node_sequence_append(block, json_number(d, "%u", p->block[i]));
         }
         json_add(d, m, "block", block);
+    }
+    if (p->has_thread) {
         json_add(d, m, "warp", json_number(d, "%u", p->warp));
         json_add(d, m, "lane", json_number(d, "%u", p->lane));
     }
@@ -83,6 +85,7 @@ static struct fy_node *outcome_node(struct fy_document *d, const struct outcome 
     struct fy_node *m = fy_node_create_mapping(d);
     json_add_string(d, m, "case", o->id);
     json_add_string(d, m, "kernel", o->about);
+    json_add_string(d, m, "build", o->canary ? "canary" : NULL);
     json_add_string(d, m, "verdict", verdict_name(outcome_verdict(o)));
     json_add_string(d, m, "why", o->why);
     if (o->judged) {

@@ -240,21 +240,26 @@ static void keep(struct gpu *g, const char *image, size_t bytes, cu_module modul
     s->kept[s->kept_count++] = (struct kept_module){copy, bytes, module};
 }
 
-bool gpu_function(struct gpu *g, const struct launch *l, cu_function *function, struct error *e) {
+bool gpu_module(struct gpu *g, const struct launch *l, cu_module *module, struct error *e) {
     char *cubin = NULL;
     size_t bytes = l->module->text_bytes;
     if (l->cubin && !(cubin = read_cubin(l->cubin, &bytes, e)))
         return false;
     const char *image = cubin ? cubin : l->module->text;
-    cu_module module = NULL;
-    bool ok = find_kept(g->state, image, bytes, &module);
+    bool ok = find_kept(g->state, image, bytes, module);
     if (!ok) {
-        ok = build(g, l, image, &module, e);
+        ok = build(g, l, image, module, e);
         if (ok)
-            keep(g, image, bytes, module);
+            keep(g, image, bytes, *module);
     }
     free(cubin);
-    return ok && driver_check(g->driver, g->driver->module_function(function, module, l->entry), e, l->entry);
+    return ok;
+}
+
+bool gpu_function(struct gpu *g, const struct launch *l, cu_function *function, struct error *e) {
+    cu_module module;
+    return gpu_module(g, l, &module, e) &&
+           driver_check(g->driver, g->driver->module_function(function, module, l->entry), e, l->entry);
 }
 
 /* --- a launch ---------------------------------------------------------------------------------------------------- */

@@ -32,8 +32,9 @@ struct gpu { /* one that is entered; it lives as long as the program */
 struct gpu *gpu_enter(int number, struct error *e);
 void gpu_leave(struct gpu *g);
 
-/* The entry of l, of its cubin or PTX; a program that the driver has built is kept, whatever its launch. Good until
- * the GPU is left. */
+/* The program of l, its cubin or PTX, and its entry there; a program that the driver has built is kept, whatever its
+ * launch. Good until the GPU is left. */
+bool gpu_module(struct gpu *g, const struct launch *l, cu_module *module, struct error *e);
 bool gpu_function(struct gpu *g, const struct launch *l, cu_function *function, struct error *e);
 
 /* Asks for the dynamic shared memory of l. *refused: NULL; or, with true, why this GPU has not that much: the caller

@@ -35,6 +35,7 @@ static void open_driver(void) {
         {"cuModuleLoadDataEx", &driver.module_load},
         {"cuModuleUnload", &driver.module_unload},
         {"cuModuleGetFunction", &driver.module_function},
+        {"cuModuleGetGlobal_v2", &driver.module_global},
         {"cuFuncGetAttribute", &driver.function_get},
         {"cuFuncSetAttribute", &driver.function_set},
         {"cuMemAlloc_v2", &driver.mem_alloc},

@@ -48,6 +48,7 @@ struct driver {
     cu_result (*module_load)(cu_module *module, const void *image, unsigned options, int *option, void **value);
     cu_result (*module_unload)(cu_module module);
     cu_result (*module_function)(cu_function *function, cu_module module, const char *name);
+    cu_result (*module_global)(cu_pointer *pointer, size_t *bytes, cu_module module, const char *name);
     cu_result (*function_get)(int *value, int attribute, cu_function function);
     cu_result (*function_set)(cu_function function, int attribute, int value);
     cu_result (*mem_alloc)(cu_pointer *pointer, size_t bytes);

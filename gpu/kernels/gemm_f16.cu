@@ -12,7 +12,7 @@
 
 constexpr int TILE = 64, DEPTH = 32, THREADS = 128;
 constexpr int SLOT = 80; // bytes of a row in a stage
-constexpr int XS = 0, WS = 2 * TILE * SLOT, STAGE = TILE * SLOT;
+constexpr int XS = 0, WS = 2 * TILE * SLOT + CANARY, STAGE = TILE * SLOT;
 
 // One stage of one operand: 16 bytes a step, zeros for rows past the end.
 __device__ __forceinline__ void copy_stage(uint32_t plane, const uint16_t *from, int first, int rows, int id, int k) {
@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
              const uint16_t *__restrict__ x, // (nt, id)
              float *__restrict__ y,          // (nt, od)
              int nt, int od, int id) {
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TILE, j0 = blockIdx.y * TILE;
     const int lane = threadIdx.x & 31, warp_t = (threadIdx.x >> 5 & 1) * 32, warp_j = (threadIdx.x >> 6) * 32;
     const int stages = id / DEPTH;

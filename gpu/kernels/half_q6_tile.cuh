@@ -24,10 +24,10 @@ template <int KD, int STAGES> struct Arena {
     static constexpr int qb_stage = KD * ROWS * 32;
     static constexpr int sds_stage = KD * ROWS * 8;
     static constexpr int qa8 = 0;
-    static constexpr int sda_q = qa8 + STAGES * qa8_stage;
-    static constexpr int qb_exp = sda_q + STAGES * sda_stage;
-    static constexpr int sds = qb_exp + STAGES * qb_stage;
-    static constexpr int bytes = sds + STAGES * sds_stage;
+    static constexpr int sda_q = qa8 + STAGES * qa8_stage + CANARY;
+    static constexpr int qb_exp = sda_q + STAGES * sda_stage + CANARY;
+    static constexpr int sds = qb_exp + STAGES * qb_stage + CANARY;
+    static constexpr int bytes = sds + STAGES * sds_stage - 3 * CANARY;
 };
 static_assert(Arena<4, 1>::bytes == 29696 && Arena<8, 1>::bytes == 59392 && Arena<2, 2>::bytes == 29696,
               "published arena sizes");
@@ -94,7 +94,7 @@ __device__ __forceinline__ void store_half_q6(const float (&sum)[GROUPS][2][4], 
 
 // One buffer: begin loads alone, ahead of the barrier.
 template <class Stage> __device__ __forceinline__ void half_q6_one_buffer(float *y, const Operands &o) {
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     float sum[GROUPS][2][4];
     clear_tile(sum);
     for (int chunk0 = 0; chunk0 < o.chunks(); chunk0 += Stage::KD) {
@@ -111,7 +111,7 @@ template <class Stage> __device__ __forceinline__ void half_q6_one_buffer(float 
 // Two buffers: the next stage is on its way while this one is multiplied. The other buffer has been read since the last
 // barrier.
 template <class Stage> __device__ __forceinline__ void half_q6_two_buffers(float *y, const Operands &o) {
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     float sum[GROUPS][2][4];
     clear_tile(sum);
     Stage stage;

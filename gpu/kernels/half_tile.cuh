@@ -16,10 +16,10 @@ constexpr int GROUPS = TOKENS / 16;
 
 struct Arena {
     static constexpr int qa8 = 0;
-    static constexpr int sda_q = qa8 + KD * TOKENS * 32;
-    static constexpr int qb_raw = sda_q + KD * TOKENS * 4;
-    static constexpr int sds = qb_raw + ROWS * 128;
-    static constexpr int bytes = sds + KD * ROWS * 8;
+    static constexpr int sda_q = qa8 + KD * TOKENS * 32 + CANARY;
+    static constexpr int qb_raw = sda_q + KD * TOKENS * 4 + CANARY;
+    static constexpr int sds = qb_raw + ROWS * 128 + CANARY;
+    static constexpr int bytes = sds + KD * ROWS * 8 - 3 * CANARY;
 };
 static_assert(Arena::bytes == 43008, "published arena size");
 

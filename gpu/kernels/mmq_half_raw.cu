@@ -22,10 +22,10 @@ constexpr int GROUPS = TOKENS / 16;
 
 struct Arena {
     static constexpr int qa8 = 0;
-    static constexpr int sda_q = qa8 + KD * TOKENS * 32;
-    static constexpr int qb_raw = sda_q + KD * 8 * 8 * 8;
-    static constexpr int sds = qb_raw + ROWS * 128;
-    static constexpr int bytes = sds + KD * ROWS * 8;
+    static constexpr int sda_q = qa8 + KD * TOKENS * 32 + CANARY;
+    static constexpr int qb_raw = sda_q + KD * 8 * 8 * 8 + CANARY;
+    static constexpr int sds = qb_raw + ROWS * 128 + CANARY;
+    static constexpr int bytes = sds + KD * ROWS * 8 - 3 * CANARY;
 };
 static_assert(Arena::bytes == 45056, "published arena size");
 
@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                  float *__restrict__ y,         // (nt, od)
                  int nt, int od, int id) {
     using A = Arena;
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int chunks = id / 32, supers = id / 256;

@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                const uint8_t *__restrict__ x, // (nt, id) pad40_t
                float *__restrict__ y,         // (nt, od)
                int nt, int od, int id) {
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int chunks = id / 32, supers = id / 256;

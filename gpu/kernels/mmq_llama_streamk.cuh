@@ -45,7 +45,7 @@ __device__ __forceinline__ void mmq_llama_streamk(const uint8_t *__restrict__ w,
                                                   float *__restrict__ y,         // (nt, od)
                                                   float *__restrict__ parts,     // (workers, J, 128)
                                                   int nt, int od, int id) {
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const Work work(J, F::BLOCK_VALUES, nt, od, id, gridDim.x);
     const int end = work.start(blockIdx.x + 1);
 #pragma unroll 1

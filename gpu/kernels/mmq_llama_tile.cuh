@@ -30,9 +30,9 @@ template <int J> struct Tile {
     static_assert(GROUPS * 8 == TOKENS, "whole groups of 8 tokens");
 
     static constexpr int ids = 0;
-    static constexpr int ys = ids + J * 4;
-    static constexpr int xs = ys + (J * Q8_1_MMQ_BYTES + 1023) / 1024 * 1024;
-    static constexpr int bytes = xs + ROWS * PITCH;
+    static constexpr int ys = ids + J * 4 + CANARY;
+    static constexpr int xs = ys + (J * Q8_1_MMQ_BYTES + 1023) / 1024 * 1024 + CANARY;
+    static constexpr int bytes = xs + ROWS * PITCH - 2 * CANARY;
 };
 static_assert(Tile<8>::bytes == 40992 && Tile<64>::bytes == 48384 && Tile<128>::bytes == 57856, "published sizes");
 
@@ -199,7 +199,7 @@ __device__ __forceinline__ void mmq_llama(const uint8_t *__restrict__ w, // (od,
                                           const uint8_t *__restrict__ x, // (id / 128, nt) q8_1_mmq blocks
                                           float *__restrict__ y,         // (nt, od)
                                           int nt, int od, int id) {
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * J, j0 = blockIdx.y * ROWS;
     Sums<J> sum;
     sum.clear();

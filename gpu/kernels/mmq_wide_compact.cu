@@ -31,11 +31,11 @@ struct Arena {
     static constexpr int qb8_stage = ROWS * Q4_K_BYTES;
     static constexpr int sds_stage = KD * ROWS * 4;
     static constexpr int qa8 = 0;
-    static constexpr int sda_q = qa8 + 2 * qa8_stage;
-    static constexpr int qb8 = sda_q + 2 * sda_q_stage;
-    static constexpr int sds = qb8 + 2 * qb8_stage;
-    static constexpr int sdm = sds + 2 * sds_stage;
-    static constexpr int bytes = sdm + 2 * sds_stage;
+    static constexpr int sda_q = qa8 + 2 * qa8_stage + CANARY;
+    static constexpr int qb8 = sda_q + 2 * sda_q_stage + CANARY;
+    static constexpr int sds = qb8 + 2 * qb8_stage + CANARY;
+    static constexpr int sdm = sds + 2 * sds_stage + CANARY;
+    static constexpr int bytes = sdm + 2 * sds_stage - 4 * CANARY;
 };
 static_assert(Arena::bytes == 100352 && Arena::bytes <= 101376, "more than a block may have on sm_121");
 
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                          float *__restrict__ y,         // (nt, od)
                          int nt, int od, int id) {
     using A = Arena;
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int supers = id / 256;

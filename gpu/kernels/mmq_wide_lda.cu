@@ -23,11 +23,11 @@ constexpr int ROW = 256; // bytes of a row in qb8
 
 template <int KD> struct Arena {
     static constexpr int qa8 = 0;
-    static constexpr int sda_q = qa8 + KD * TOKENS * 32;
-    static constexpr int qb8 = sda_q + KD * 256 * 4;
-    static constexpr int sds = qb8 + ROWS * ROW;
-    static constexpr int sdm = sds + KD * ROWS * 4;
-    static constexpr int bytes = sdm + KD * ROWS * 4;
+    static constexpr int sda_q = qa8 + KD * TOKENS * 32 + CANARY;
+    static constexpr int qb8 = sda_q + KD * 256 * 4 + CANARY;
+    static constexpr int sds = qb8 + ROWS * ROW + CANARY;
+    static constexpr int sdm = sds + KD * ROWS * 4 + CANARY;
+    static constexpr int bytes = sdm + KD * ROWS * 4 - 4 * CANARY;
 };
 static_assert(Arena<8>::bytes == 81920 && Arena<4>::bytes == 57344, "published arena sizes");
 
@@ -37,7 +37,7 @@ __device__ __forceinline__ void mmq_wide_lda(const uint8_t *__restrict__ w, // (
                                              float *__restrict__ y,         // (nt, od)
                                              int nt, int od, int id) {
     using A = Arena<KD>;
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int chunks = id / 32, supers = id / 256;

@@ -22,10 +22,10 @@ constexpr int SLOT = 48;            // bytes of a row in qb8
 
 template <int KD> struct Arena {
     static constexpr int qa8 = 0;
-    static constexpr int sda_q = qa8 + KD * TOKENS * 32;
-    static constexpr int qb8 = sda_q + KD * 16 * 8 * 8;
-    static constexpr int sds = qb8 + 8 * ROWS * SLOT;
-    static constexpr int bytes = sds + KD * ROWS * 8;
+    static constexpr int sda_q = qa8 + KD * TOKENS * 32 + CANARY;
+    static constexpr int qb8 = sda_q + KD * 16 * 8 * 8 + CANARY;
+    static constexpr int sds = qb8 + 8 * ROWS * SLOT + CANARY;
+    static constexpr int bytes = sds + KD * ROWS * 8 - 3 * CANARY;
 };
 static_assert(Arena<8>::bytes == 98304 && Arena<4>::bytes == 73728, "published arena sizes");
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ void mmq_wide_ldb(const uint8_t *__restrict__ w, // (
                                              float *__restrict__ y,         // (nt, od)
                                              int nt, int od, int id) {
     using A = Arena<KD>;
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int chunks = id / 32, supers = id / 256;

@@ -1,6 +1,6 @@
-// The PTX instructions that CUDA C has no operator for, one wrapper each. The toolkit's own headers are not used, so
-// that the line info of a kernel names files of this project only and its PTX is the same on every machine.
+// PTX instructions that CUDA C has no operator for. No header of the toolkit: line info names files of ours only.
 #pragma once
+#include "canary.cuh"
 #include <stdint.h>
 
 // Byte offset of a pointer into shared memory, as ldmatrix wants it.

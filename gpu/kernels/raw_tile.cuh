@@ -21,10 +21,10 @@ template <int TOKENS, int PLANE_ROWS, int KD> struct RawArena {
     static constexpr int qb8_stage = PLANE_ROWS * Q4_K_BYTES;
     static constexpr int sds_stage = KD * PLANE_ROWS * 4;
     static constexpr int qa8 = 0;
-    static constexpr int qb8 = qa8 + 2 * qa8_stage;
-    static constexpr int sds = qb8 + 2 * qb8_stage;
-    static constexpr int sdm = sds + 2 * sds_stage;
-    static constexpr int bytes = sdm + 2 * sds_stage;
+    static constexpr int qb8 = qa8 + 2 * qa8_stage + CANARY;
+    static constexpr int sds = qb8 + 2 * qb8_stage + CANARY;
+    static constexpr int sdm = sds + 2 * sds_stage + CANARY;
+    static constexpr int bytes = sdm + 2 * sds_stage - 3 * CANARY;
 };
 
 template <int TOKENS, int ROWS, int PLANE_ROWS, int KD, class Fold>
@@ -34,7 +34,7 @@ __device__ __forceinline__ void mmq_raw(const uint8_t *__restrict__ w, // (od, i
                                         int nt, int od, int id) {
     using A = RawArena<TOKENS, PLANE_ROWS, KD>;
     constexpr int TOKEN_WARPS = TOKENS / 32, WARP_ROWS = ROWS / (8 / TOKEN_WARPS), N = WARP_ROWS / 8;
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TOKENS, j0 = blockIdx.y * ROWS;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int chunks = id / 32, supers = id / 256;

@@ -26,13 +26,13 @@ template <int KD> struct WordArena {
     static constexpr int quants = KD * TILE * PITCH; // bytes of a buffer
     static constexpr int scales = KD * TILE * 4;
     static constexpr int qa = 0;
-    static constexpr int qb = qa + 2 * quants;
-    static constexpr int ssa = qb + 2 * quants;
-    static constexpr int sda = ssa + 2 * scales;
-    static constexpr int sds = sda + 2 * scales;
-    static constexpr int sds1 = sds + 2 * scales;
-    static constexpr int sdm = sds1 + 2 * scales;
-    static constexpr int bytes = sdm + 2 * scales;
+    static constexpr int qb = qa + 2 * quants + CANARY;
+    static constexpr int ssa = qb + 2 * quants + CANARY;
+    static constexpr int sda = ssa + 2 * scales + CANARY;
+    static constexpr int sds = sda + 2 * scales + CANARY;
+    static constexpr int sds1 = sds + 2 * scales + CANARY;
+    static constexpr int sdm = sds1 + 2 * scales + CANARY;
+    static constexpr int bytes = sdm + 2 * scales - 6 * CANARY;
     static constexpr ScalePlanes planes = {sds1 - sds, sdm - sds};
 };
 static_assert(WordArena<8>::bytes == 94208 && WordArena<4>::bytes == 47104, "published arena sizes");
@@ -103,7 +103,7 @@ __device__ __forceinline__ void mmq_word(const uint8_t *__restrict__ w, // (od, 
                                          int nt, int od, int id) {
     using A = WordArena<KD>;
     using Fold = WordFold<typename Format::Chunk>;
-    extern __shared__ __align__(16) uint8_t arena[];
+    SHARED_ARENA(arena);
     const int t0 = blockIdx.x * TILE, j0 = blockIdx.y * TILE;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int chunks = id / 32;

@@ -69,6 +69,11 @@ static bool fill_variable(const struct launch *l, const struct ptx_variable *v, 
     return true;
 }
 
+/* Of a variable that the launch sets, which is there (launch_check). */
+static struct region *global_region(struct machine *m, const struct launch_global *g) {
+    return &m->regions[m->launch->buffer_count + launch_variable(m->launch->module, g->name)->number];
+}
+
 static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
     const struct launch *l = m->launch;
     const struct ptx_module *module = l->module;
@@ -111,7 +116,16 @@ static bool open_regions(struct machine *m, struct trace *t, struct error *e) {
         if (g->writable && l->variables && l->variables[i])
             memcpy(g->data, l->variables[i], v->bytes);
     }
+    for (size_t i = 0; i < l->global_count; ++i)
+        memcpy(global_region(m, &l->globals[i])->data, l->globals[i].data, l->globals[i].bytes);
     return true;
+}
+
+/* What the launch is asked for. */
+static void read_globals(struct machine *m) {
+    const struct launch *l = m->launch;
+    for (size_t i = 0; i < l->global_count; ++i)
+        memcpy(l->globals[i].data, global_region(m, &l->globals[i])->data, l->globals[i].bytes);
 }
 
 /* For the launch that follows. */
@@ -537,8 +551,10 @@ static bool run_program(const struct launch *l, unsigned follows, struct trace *
             fill_sites(t, l->module, p->callees[p->order[i]].f, p->callees[p->order[i]].site);
         finish_coverage(t, m);
         *again = unfollowed(m);
-        if (!*again)
+        if (!*again) {
+            read_globals(m);
             keep_variables(m);
+        }
     } else {
         trace_free(t);
     }

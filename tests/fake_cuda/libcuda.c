@@ -1,7 +1,8 @@
 /* A stand-in for libcuda.so.1 on machines without a GPU: device memory is host memory, and the kernels it knows are
  * y = 2 x of tests/foreign/double.yaml; y[i] = a i + b + c, with {int8 a; {int32 b; int16 c}} by value, of
- * tests/device.c; and dequantize_q8_0 of ours, so that `gate` has cases. So everything that gpu/device does around a
- * launch is tested where there is no GPU; what a GPU computes is not.
+ * tests/device.c; and dequantize_q8_0 of ours, so that `gate` has cases. A launch adds its blocks to
+ * the first word of the program's first .global array of bytes, as nvcc writes one. So everything that gpu/device does
+ * around a launch is tested where there is no GPU; what a GPU computes is not.
  *
  *   FAKE_CUDA        what goes wrong; see there. "mixed": GPUs past the first are sm_120
  *   FAKE_CUDA_ON     the GPU on which it does; without it, on all
@@ -47,7 +48,12 @@ struct function {
     int loaded; /* its module is */
 };
 struct module {
-    struct function functions[KERNELS];
+    struct function functions[KERNELS]; /* first, so that a function finds its module */
+    struct {
+        char name[64]; /* "": it has none */
+        size_t bytes;
+        uint32_t words[64];
+    } variable;
 };
 static struct fake_gpu { /* a context's; only the thread whose current one it is comes here */
     void *taken[SLOTS];
@@ -133,6 +139,11 @@ API result cuCtxSetCurrent(void *context) {
     now = context;
     return now && now->retained ? OK : INVALID_CONTEXT;
 }
+static void find_variable(struct module *m, const char *image) {
+    const char *at = memcmp(image, "\177ELF", 4) ? strstr(image, ".global .align 4 .b8 ") : NULL;
+    if (!at || sscanf(at, ".global .align 4 .b8 %63[^[][%zu]", m->variable.name, &m->variable.bytes) != 2)
+        m->variable.name[0] = 0;
+}
 API result cuModuleLoadDataEx(void **module, const void *image, unsigned options, int *option, void **value) {
     if (!now || !now->retained)
         return INVALID_CONTEXT;
@@ -149,6 +160,7 @@ API result cuModuleLoadDataEx(void **module, const void *image, unsigned options
         return NO_MEMORY;
     for (int k = 0; k < KERNELS; ++k)
         now->modules[slot].functions[k] = (struct function){number(now), (enum kernel)k, 1};
+    find_variable(&now->modules[slot], image);
     ++now->loads;
     pthread_mutex_lock(&log_lock);
     ++all_loads;
@@ -178,6 +190,16 @@ API result cuModuleGetFunction(void **function, void *module, const char *name) 
             return OK;
         }
     return NOT_FOUND;
+}
+API result cuModuleGetGlobal_v2(uint64_t *pointer, size_t *bytes, void *module, const char *name) {
+    struct module *m = module;
+    if (!is_here(&m->functions[0]))
+        return INVALID_HANDLE;
+    if (!m->variable.name[0] || strcmp(m->variable.name, name) || want("variable"))
+        return NOT_FOUND;
+    *pointer = (uint64_t)(uintptr_t)m->variable.words;
+    *bytes = m->variable.bytes;
+    return *bytes <= sizeof m->variable.words ? OK : NO_MEMORY;
 }
 API result cuFuncGetAttribute(int *value, int attribute, void *function) {
     *value = attribute == 1 && want("static") ? 232448 + 1 : 0;
@@ -279,6 +301,7 @@ API result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     if (want("resources"))
         return OUT_OF_RESOURCES;
     ++now->launches;
+    ((struct module *)(f - f->kernel))->variable.words[0] += gx * gy * gz;
     const char *noise = getenv("FAKE_CUDA_NOISE");
     const double wave = (now->launches / 97 * 5 % 11 - 5) / 5.0; /* -1 .. 1, slower than a measurement */
     now->clock += 0.01 * gx * gy * gz * (1 + (noise ? atof(noise) : 0) / 100 * wave);
