@@ -47,7 +47,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate device test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
+.PHONY: help build gate device evidence-check test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -59,7 +59,7 @@ planted = $(foreach plant,$(REF_PLANTS),$(1)/planted/$(firstword $(subst =, ,$(p
 help: ## this list
 	@echo 'warpproof: does the kernel that production runs compute exactly the right bits?'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  ARGS='...' is handed to the command of gate, device, test, asan, conformance, witness-mma, ptx and bench-*:"
 	@echo "  make gate ARGS='-j 1 q4_K/*'"
@@ -77,6 +77,10 @@ gate-all: build ## the same over the whole edge lattice, each case in three orde
 
 device: build ## the quick cases on every GPU of this machine; ARGS='whole --device 0': the whole lattice on the first
 	@ci/device $(ARGS)
+
+evidence-check: build ## what GPUs gave (reports/evidence), held to today's kernels and contracts
+	@ci/setup models && ci/models || echo 'The model is absent: what GPUs gave of its tensors is not checked.'
+	@$(BUILD)/warpproof evidence check $(ARGS)
 
 test: build $(BUILD)/tests ## every test; the last line counts them
 	@WARPPROOF=$(BUILD)/warpproof $(BUILD)/tests $(ARGS)

@@ -18,6 +18,7 @@ enum standing { EQUAL, EXPLAINED, RED };
 
 struct comparing {
     const char *file; /* of the GPU's counts */
+    const char *why;  /* the file of explanations, for messages */
     struct counter_table table;
     bool *used; /* (table.count) */
     struct counter_explanations explained;
@@ -96,13 +97,15 @@ static bool claimed(const struct pair *p, const struct spec_expr *difference, in
     return good;
 }
 
+/* Where the machine has no such instruction, which a GPU has instead of another, the line must execute anything. */
 static bool executes(const struct pair *p, const struct counter_quantity *q, const char *place) {
     const char *colon = strrchr(place, ':');
     const size_t length = (size_t)(colon - place);
+    const bool any = counter_of(q, p->machine) == 0;
     for (size_t i = 0; i < p->machine->line_count; ++i) {
         const struct census_line *l = &p->machine->lines[i];
         if (l->file != NULL && l->line == strtol(colon + 1, NULL, 10) && strncmp(l->file, place, length) == 0 &&
-            l->file[length] == 0 && counter_has_line(q, l)) {
+            l->file[length] == 0 && (any ? l->count.executed > 0 : counter_has_line(q, l))) {
             return true;
         }
     }
@@ -117,7 +120,8 @@ static char *contradiction(const struct pair *p, size_t quantity, const struct c
     int64_t difference = 0;
     for (size_t i = 0; i < x->line_count; ++i) {
         if (!executes(p, q, x->lines[i])) {
-            return must_format("%s executes no %s", x->lines[i], q->of[0]);
+            return must_format("%s executes no %s", x->lines[i],
+                               q->class < CLASSES && machine > 0 ? class_names[q->class] : "instruction");
         }
     }
     if (x->difference != NULL) {
@@ -152,8 +156,7 @@ static enum standing compare(struct comparing *c, const struct pair *p, size_t q
         char safe[500];
         printf("%-34s %-20s %12" PRIu64 " %12" PRIu64 "  %s", p->name, counter_quantities[q].name, machine, gpu, part);
         if (wrong != NULL) {
-            printf("   DIFFERS from %s:%zu: %s", c->explained.path, x->line,
-                   printable(safe, sizeof safe, wrong, strlen(wrong)));
+            printf("   DIFFERS from %s:%zu: %s", c->why, x->line, printable(safe, sizeof safe, wrong, strlen(wrong)));
         } else if (s == RED) {
             printf("   DIFFERS");
         } else if (s == EXPLAINED) {
@@ -266,7 +269,7 @@ static void compare_rest(struct comparing *c, const struct ladder *l) {
     }
     for (size_t i = 0; i < c->explained.count && l->other_count == 0; ++i) {
         if (!c->held[i]) {
-            char *where = must_format("%s:%zu", c->explained.path, c->explained.items[i].line);
+            char *where = must_format("%s:%zu", c->why, c->explained.items[i].line);
             red(c, where, "UNUSED: there is no launch that it explains");
             free(where);
         }
@@ -288,7 +291,9 @@ static void print_sum(const struct comparing *c) {
 
 static bool read_inputs(struct comparing *c, const struct ladder *l, const struct ladder_request *q,
                         const struct judging *j, struct error *e) {
-    char *own = must_format("%s/fixtures/counters/explained.yaml", l->root);
+    static const char name[] = "fixtures/counters/explained.yaml";
+    char *own = must_format("%s/%s", l->root, name);
+    c->why = q->explained != NULL ? q->explained : name;
     const char *path = q->explained != NULL ? q->explained : own;
     const bool good =
         json_spares(j->json, c->file, e) && json_spares(j->json, path, e) &&

@@ -4,50 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OF_CLASS(class, name, what)                                                                                    \
-    { name what, {name what}, {class}, 1 }
-#define OF_TWO(name, what, a, text_a, b, text_b)                                                                       \
-    { name what, {text_a what, text_b what}, {a, b}, 2 }
-
-/* cp.async: its commits and waits are other instructions of a GPU. loads: what counters of shared loads add up where
- * they do not tell ldmatrix from ld.shared; stores likewise. */
+/* What counters tell of memory is told of instructions with at least one lane: requests. Commits and waits of cp.async
+ * are other instructions of a GPU. */
 const struct counter_quantity counter_quantities[COUNTER_QUANTITIES] = {
-    {"instructions", {"instructions"}, {0}, 0},
-    OF_CLASS(CLASS_MMA, "mma", ""),
-    OF_CLASS(CLASS_LDMATRIX, "ldmatrix", ""),
-    OF_CLASS(CLASS_LD_SHARED, "ld.shared", ""),
-    OF_CLASS(CLASS_ST_SHARED, "st.shared", ""),
-    {"cp.async", {"cp.async.requests"}, {CLASS_CP_ASYNC}, 1},
-    OF_CLASS(CLASS_LD_GLOBAL, "ld.global", ""),
-    OF_CLASS(CLASS_ST_GLOBAL, "st.global", ""),
-    OF_CLASS(CLASS_LD_LOCAL, "ld.local", ""),
-    OF_CLASS(CLASS_ST_LOCAL, "st.local", ""),
-    OF_CLASS(CLASS_LDMATRIX, "ldmatrix", ".wavefronts"),
-    OF_CLASS(CLASS_LDMATRIX, "ldmatrix", ".conflicts"),
-    OF_CLASS(CLASS_LD_SHARED, "ld.shared", ".wavefronts"),
-    OF_CLASS(CLASS_LD_SHARED, "ld.shared", ".conflicts"),
-    OF_CLASS(CLASS_ST_SHARED, "st.shared", ".wavefronts"),
-    OF_CLASS(CLASS_ST_SHARED, "st.shared", ".conflicts"),
-    OF_TWO("loads", ".wavefronts", CLASS_LD_SHARED, "ld.shared", CLASS_LDMATRIX, "ldmatrix"),
-    OF_TWO("loads", ".conflicts", CLASS_LD_SHARED, "ld.shared", CLASS_LDMATRIX, "ldmatrix"),
-    OF_TWO("stores", ".wavefronts", CLASS_ST_SHARED, "st.shared", CLASS_STMATRIX, "stmatrix"),
-    OF_TWO("stores", ".conflicts", CLASS_ST_SHARED, "st.shared", CLASS_STMATRIX, "stmatrix"),
-    OF_CLASS(CLASS_LD_GLOBAL, "ld.global", ".sectors"),
-    OF_CLASS(CLASS_ST_GLOBAL, "st.global", ".sectors"),
+    {"instructions", "instructions", CLASSES},
+    {"mma", "mma", CLASS_MMA},
+    {"float", "float", CLASS_FLOAT},
+    {"barrier", "barrier", CLASS_BARRIER},
+    {"warp", "warp", CLASS_WARP},
+    {"ldmatrix", "ldmatrix.requests", CLASS_LDMATRIX},
+    {"ld.shared", "ld.shared.requests", CLASS_LD_SHARED},
+    {"st.shared", "st.shared.requests", CLASS_ST_SHARED},
+    {"cp.async", "cp.async.requests", CLASS_CP_ASYNC},
+    {"ld.global", "ld.global.requests", CLASS_LD_GLOBAL},
+    {"st.global", "st.global.requests", CLASS_ST_GLOBAL},
+    {"ld.local", "ld.local.requests", CLASS_LD_LOCAL},
+    {"st.local", "st.local.requests", CLASS_ST_LOCAL},
+    {"ldmatrix.wavefronts", "ldmatrix.wavefronts", CLASS_LDMATRIX},
+    {"ldmatrix.conflicts", "ldmatrix.conflicts", CLASS_LDMATRIX},
+    {"ld.shared.wavefronts", "ld.shared.wavefronts", CLASS_LD_SHARED},
+    {"ld.shared.conflicts", "ld.shared.conflicts", CLASS_LD_SHARED},
+    {"st.shared.wavefronts", "st.shared.wavefronts", CLASS_ST_SHARED},
+    {"st.shared.conflicts", "st.shared.conflicts", CLASS_ST_SHARED},
+    {"ld.global.sectors", "ld.global.sectors", CLASS_LD_GLOBAL},
+    {"st.global.sectors", "st.global.sectors", CLASS_ST_GLOBAL},
 };
 
 uint64_t counter_of(const struct counter_quantity *q, const struct census *c) {
-    uint64_t sum = 0, one;
-    for (size_t i = 0; i < sizeof q->of / sizeof *q->of && q->of[i]; ++i)
-        sum += census_count(c, q->of[i], &one) ? one : 0;
-    return sum;
+    uint64_t value;
+    return census_count(c, q->of, &value) ? value : 0;
 }
 
 bool counter_has_line(const struct counter_quantity *q, const struct census_line *l) {
-    bool has = !q->class_count && l->count.executed > 0;
-    for (size_t i = 0; i < q->class_count; ++i)
-        has |= l->by_class[q->classes[i]] > 0;
-    return has;
+    return q->class == CLASSES ? l->count.executed > 0 : l->by_class[q->class] > 0;
 }
 
 enum { MOST_LAUNCHES = 4096, NAMED = 5, COLUMNS = NAMED + COUNTER_QUANTITIES };

@@ -4,14 +4,12 @@
 
 #include "census.h"
 
-enum { COUNTER_QUANTITIES = 22 };
+enum { COUNTER_QUANTITIES = 21 };
 
-/* Of one launch. `of`: names of census_count, added up; NULL ends them. */
-struct counter_quantity {
-    const char *name; /* "ld.shared.conflicts" */
-    const char *of[2];
-    enum instruction_class classes[2]; /* (class_count) of the instructions that it counts; none: all of them */
-    size_t class_count;
+struct counter_quantity {         /* of one launch */
+    const char *name;             /* "ld.shared.conflicts" */
+    const char *of;               /* the machine's: a name of census_count */
+    enum instruction_class class; /* of the instructions that it counts; CLASSES: all of them */
 };
 extern const struct counter_quantity counter_quantities[COUNTER_QUANTITIES];
 

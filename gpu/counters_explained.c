@@ -111,7 +111,7 @@ static bool read_one(const struct reader *r, const struct yaml_node *map, struct
 }
 
 bool counter_explanations_read(const char *path, struct counter_explanations *x, struct error *e) {
-    *x = (struct counter_explanations){.path = must_strdup(path)};
+    *x = (struct counter_explanations){.count = 0};
     struct yaml_doc *doc = yaml_open(path, e);
     const struct reader r = {doc, e};
     bool good = doc && yaml_expect(doc, doc->root, YAML_SEQUENCE, "the explanations", e);
@@ -142,7 +142,6 @@ void counter_explanations_free(struct counter_explanations *x) {
         expr_free(x->items[i].difference);
     }
     free(x->items);
-    free(x->path);
     *x = (struct counter_explanations){0};
 }
 

@@ -21,7 +21,6 @@ struct counter_explanation {
 };
 
 struct counter_explanations {
-    char *path;
     struct counter_explanation *items; /* (count) in the order of the file: the first one that fits is taken */
     size_t count;
 };

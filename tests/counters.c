@@ -65,9 +65,9 @@ Test(counters, a_bad_table_is_named) {
         {"kernel\t", "kernal\t", "t.tsv:2:1: 'kernal' is no column of this table"},
         {"\tmma\t", "\tldmatrix\t", "a second column 'ldmatrix'"},
         {"\tmma\t", "\t", "the column 'mma' is missing"},
-        {"\tmma\t", "\tmma\tmma\t", "more than 27 columns"},
-        {"\t11\t", "\t", "fewer columns: want 27"},
-        {"\t11\t", "\t11\t12\t", "more columns: want 27"},
+        {"\tmma\t", "\tmma\tmma\t", "more than 26 columns"},
+        {"\t11\t", "\t", "fewer columns: want 26"},
+        {"\t11\t", "\t11\t12\t", "more columns: want 26"},
         {"\t11\t", "\t\t", "an empty column"},
         {"\t11\t", "\t1,1\t", "mma is '1,1': want an integer from 0 to 9223372036854775807, or '-'"},
         {"\t11\t", "\t-1\t", "mma is '-1': want"},
@@ -253,16 +253,17 @@ static char *changed(const char *table, const char *const (*pairs)[2], size_t co
 /* Of mmq_half_t, whose counts tests/ladder.c holds to what was published: 4096 mma, 2048 ldmatrix, 3072 loads. */
 Test(counters, what_differs_is_red_under_its_name) {
     char *table = machine_table("mmq_half_t"), *bad;
-    EXPECT(compare(table, NULL, "mmq_half_t"), 0, "\n1 launch: 22 counts equal, 0 explained, 0 wrong\n");
+    EXPECT(compare(table, NULL, "mmq_half_t"), 0, "\n1 launch: 21 counts equal, 0 explained, 0 wrong\n");
 
-    static const char *const counts[][2] = {
-        {"\t4096\t2048\t", "\t4097\t2048\t"}, {"\t2048\t3072\t", "\t1024\t3072\t"}, {"\t512\t0\t", "\t512\t5\t"}};
+    static const char *const counts[][2] = {{"\t4096\t54016\t", "\t4097\t54016\t"},
+                                            {"\t2048\t3072\t", "\t1024\t3072\t"},
+                                            {"\t512\t0\t0\t8192\t", "\t512\t5\t0\t8192\t"}};
     bad = changed(table, counts, 3);
     EXPECT(compare(bad, NULL, "mmq_half_t"), 1,
            "\nmmq_half_t                         mma                          4096         4097  +0.02 %   DIFFERS\n",
            "\nmmq_half_t                         ldmatrix                     2048         1024  -50.00 %   DIFFERS\n",
            "\nmmq_half_t                         ld.local                        0            5  +5   DIFFERS\n",
-           ": 19 counts equal, 0 explained, 3 wrong\n");
+           ": 18 counts equal, 0 explained, 3 wrong\n");
     free(bad);
 
     bad = replaced(table, "mmq_half_t\t1\t", "mmq_half_t\t2\t");
@@ -289,7 +290,7 @@ Test(counters, what_differs_is_red_under_its_name) {
          *none = replaced(line, "mmq_half_t\t", "mmq_\ahalf\t");
     bad = must_format("%s%s%s", table, left_out, none);
     EXPECT(compare(bad, NULL, "mmq_half_t"), 1, "t.tsv:5 UNKNOWN: gpu/kernels has no launch 1 of mmq_\\x07half\n",
-           "22 counts equal, 0 explained, 1 wrong");
+           "21 counts equal, 0 explained, 1 wrong");
     free(bad);
     free(left_out);
     free(none);
@@ -303,19 +304,20 @@ Test(counters, what_differs_is_red_under_its_name) {
         "- {kernel: mmq_*, quantity: mma, why: in range, percent: [0, 1]}\n"
         "- {kernel: mmq_*, quantity: ld.local, why: no part of nothing, percent: [0, 1000000]}\n"
         "- {kernel: mmq_*, quantity: instructions, why: x, percent: [-20, 20]}\n"
-        "- {kernel: mmq_*, quantity: loads.wavefronts, why: x, difference: 8}\n"
-        "- {kernel: mmq_*, quantity: loads.conflicts, why: x, difference: 0}\n"
-        "- {kernel: mmq_*, quantity: stores.wavefronts, why: x, difference: nosuch}\n"
+        "- {kernel: mmq_*, quantity: ldmatrix.wavefronts, why: x, difference: 8}\n"
+        "- {kernel: mmq_*, quantity: ld.shared.conflicts, why: x, difference: 0}\n"
+        "- {kernel: mmq_*, quantity: st.shared.wavefronts, why: x, difference: nosuch}\n"
         "- {kernel: mmq_*, quantity: st.global, why: x, difference: 1, lines: ['gpu/kernels/mmq_half_t.cu:1']}\n";
-    static const char *const more[][2] = {
-        {"\t4096\t2048\t", "\t4097\t2048\t"}, {"\t2048\t3072\t", "\t1024\t2560\t"}, {"\t512\t0\t0\t", "\t513\t5\t1\t"}};
+    static const char *const more[][2] = {{"\t4096\t54016\t", "\t4097\t54016\t"},
+                                          {"\t2048\t3072\t", "\t1024\t2560\t"},
+                                          {"\t512\t0\t0\t8192\t", "\t513\t5\t1\t8192\t"}};
     bad = changed(table, more, 3);
     EXPECT(compare(bad, explained, "mmq_half_t"), 1, "          3072         2560  -16.67 %  two loads are one\n",
            "          2048         1024  -50.00 %   DIFFERS from ", "x.yaml:4: blocks - ld_shared_conflicts is -7166\n",
            "          4096         4097  +0.02 %  in range\n", "0            5  +5   DIFFERS from ",
            "x.yaml:6: it says 0 to 1e+06 %\n", "  =   DIFFERS from ", "x.yaml:7: they are equal\n",
            "x.yaml:8: 8 is 8\n", "nosuch", "x.yaml:11: gpu/kernels/mmq_half_t.cu:1 executes no st.global\n",
-           "0            1  +1   DIFFERS\n", ": 13 counts equal, 2 explained, 7 wrong\n");
+           "0            1  +1   DIFFERS\n", ": 12 counts equal, 2 explained, 7 wrong\n");
     free(bad);
     free(table);
 }
@@ -328,7 +330,7 @@ Test(counters, launches_that_follow) {
     char *table = machine_table("mmq_half_q6_k_exp"), *second = strstr(table, "\nmmq_half_q6_k_exp\t2\t") + 1;
     expect_result(run_command("census --table --counters %s/zeros.tsv", run_folder), 1,
                   "fixtures/counters/explained.yaml:1 UNUSED: there is no launch that it explains\n");
-    expect_result(compare(table, NULL, ""), 0, "\n2 launches: 44 counts equal, 0 explained, 0 wrong\n");
+    expect_result(compare(table, NULL, ""), 0, "\n2 launches: 42 counts equal, 0 explained, 0 wrong\n");
     *second = 0;
     expect_result(compare(table, NULL, ""), 1, "mmq_half_q6_k_exp/2                MISSING: ");
     free(table);
@@ -385,10 +387,10 @@ static int run_script(const char *before, const char *arguments, char **text) {
 Test(counters, the_script_counts_and_compares) {
     char *text, *path = path_of("out/counters_fake_gpu.tsv");
     cr_expect_eq(run_script("", "mmq_half_t", &text), 1, "%s", text);
-    static const char *const says[] = {"without smsp__inst_executed_op_ldgsts, which ncu refuses",
+    static const char *const says[] = {"without smsp__sass_inst_executed_op_ldsm, which ncu refuses",
                                        "counters_fake_gpu.tsv: 2 lines",
-                                       "mma                          4096            7  -99.83 %   DIFFERS",
-                                       "14 wrong; not counted: ldmatrix.wavefronts, ldmatrix.conflicts, "};
+                                       "mma                          4096            3  -99.93 %   DIFFERS",
+                                       "15 wrong; not counted: ldmatrix.wavefronts, ldmatrix.conflicts, "};
     for (size_t i = 0; i < sizeof says / sizeof *says; ++i)
         cr_expect(strstr(text, says[i]), "no '%s' in:\n%s", says[i], text);
     free(text);
@@ -396,7 +398,7 @@ Test(counters, the_script_counts_and_compares) {
     struct error e;
     cr_assert(counter_table_read(path, &t, &e), "%s", e.text);
     cr_expect(t.count == 1 && !strcmp(t.launches[0].kernel, "mmq_half_t") && t.counted[5] &&
-                  t.launches[0].counts[5] == 7 && !t.counted[10],
+                  t.launches[0].counts[5] == 7 && !t.counted[13],
               "what was joined");
     counter_table_free(&t);
     free(path);
@@ -404,7 +406,8 @@ Test(counters, the_script_counts_and_compares) {
         const char *before, *says;
     } rows[] = {{"FAKE_NCU=denied", "ERR_NVGPUCTRPERM"},
                 {"FAKE_NCU=other", "is of mmq_wide_ldb_kd8.other, not of mmq_wide_ldb_kd8"},
-                {"FAKE_NCU=late", "launch 0 (mmq_half_t): sm__inst_executed_pipe_tensor is \"\", want a count"}};
+                {"FAKE_NCU=late", "launch 0 (mmq_half_t): smsp__sass_inst_executed_op_shared_ld is \"\", want a count"},
+                {"FAKE_NCU=opcodes", "launch 0 (mmq_half_t): 7 instructions, and 1008 by opcode"}};
     for (size_t i = command_stride() - 1; i < sizeof rows / sizeof *rows; ++i) {
         cr_expect_eq(run_script(rows[i].before, "mmq_half_t", &text), 2, "%s: %s", rows[i].before, text);
         cr_expect(strstr(text, rows[i].says), "%s: no '%s' in:\n%s", rows[i].before, rows[i].says, text);
