@@ -19,7 +19,7 @@ void case_set_free(struct case_set *s) {
     free(s->models);
 }
 
-static size_t kernel_index(const struct case_set *s, const struct spec *kernel) {
+size_t case_set_kernel(const struct case_set *s, const struct spec *kernel) {
     size_t i = 0;
     while (s->list.kernels[i] != kernel) {
         ++i;
@@ -28,17 +28,18 @@ static size_t kernel_index(const struct case_set *s, const struct spec *kernel) 
 }
 
 const struct ptx_module *case_set_module(const struct case_set *s, const struct spec *kernel) {
-    return s->modules[kernel_index(s, kernel)];
+    return s->modules[case_set_kernel(s, kernel)];
 }
 
 static bool load_modules(const struct case_set_request *r, struct case_set *s, struct error *e) {
     s->modules = must_calloc(s->list.kernel_count + 1, sizeof *s->modules);
     for (size_t i = 0; i < s->list.count; ++i) {
         const struct spec *kernel = s->list.cases[i].spec;
-        const size_t k = kernel_index(s, kernel);
+        const size_t k = case_set_kernel(s, kernel);
         if (s->chosen[i] && s->modules[k] == NULL) {
-            const char *other = r->program != NULL ? r->program(r->context, kernel) : NULL;
+            char *other = r->program != NULL ? r->program(r->context, kernel) : NULL;
             s->modules[k] = ptx_load(other != NULL ? other : kernel->ptx, e);
+            free(other);
             if (s->modules[k] == NULL) {
                 return false;
             }
@@ -65,8 +66,10 @@ static bool something_to_run(const struct case_set_request *r, const struct case
     if (missed != NULL) {
         return fail_missed(e, &s->list, missed, !r->all);
     }
-    return fail(e, *code == EXIT_INPUT ? "a model cannot be read; a PATTERN selects cases that do not need it"
-                                       : "no case is selected");
+    if (*code == EXIT_INPUT) {
+        return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");
+    }
+    return fail(e, "%s", r->nothing != NULL ? r->nothing : "no case is selected");
 }
 
 bool case_set_open(const struct case_set_request *r, struct case_set *s, int *code, struct error *e) {
@@ -91,26 +94,36 @@ bool case_set_open(const struct case_set_request *r, struct case_set *s, int *co
     return something_to_run(r, s, missed, code, e) && load_modules(r, s, e);
 }
 
-void case_set_each(const struct case_set *s, int threads,
-                   void (*run)(void *context, const struct test_case *c, size_t number, int threads), void *context) {
-    size_t *order = must_calloc(s->chosen_count + 1, sizeof *order), n = 0, done = 0;
+static bool same_shape(const struct test_case *a, const struct test_case *b) {
+    return a->spec == b->spec && a->nt == b->nt && a->od == b->od && a->depth == b->depth && a->tensor == b->tensor &&
+           a->files == b->files;
+}
+
+void case_set_each(const struct case_set *s, int threads, void (*run)(void *context, const struct case_turn *t),
+                   void *context) {
+    struct case_turn *turns = must_calloc(s->chosen_count + 1, sizeof *turns);
+    size_t n = 0, done = 0;
     for (size_t i = 0; i < s->list.count; ++i) {
         if (s->chosen[i]) {
-            order[n++] = i;
+            const struct test_case *c = &s->list.cases[i];
+            turns[n] = (struct case_turn){.c = c, .number = n};
+            turns[n].turn = n > 0 ? turns[n - 1].turn + !same_shape(turns[n - 1].c, c) : 0;
+            ++n;
         }
     }
-    const int outer = (size_t)threads < n ? threads : (int)n, inner = outer > 0 ? threads / outer : 1;
+    const int outer = (size_t)threads < n ? threads : (int)n;
     const bool progress = isatty(STDERR_FILENO);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
     for (size_t i = 0; i < n; ++i) {
-        run(context, &s->list.cases[order[i]], i, inner);
+        turns[i].threads = threads / outer;
+        run(context, &turns[i]);
         if (progress) {
 #pragma omp critical(progress)
-            fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, s->list.cases[order[i]].id);
+            fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, turns[i].c->id);
         }
     }
     if (progress) {
         fprintf(stderr, "\r\033[K");
     }
-    free(order);
+    free(turns);
 }

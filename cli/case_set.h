@@ -11,11 +11,11 @@ struct case_set_request {
     bool all;            /* those of its folder `all` as well */
     const char *const *patterns;
     size_t pattern_count;
-    /* Which of the selected cases to leave, or NULL: all; and the program of a kernel in place of the launch file's
-     * (NULL: that one; the caller of the request frees nothing). */
-    bool (*keeps)(const void *context, const struct spec *s);
-    const char *(*program)(const void *context, const struct spec *s);
+    bool (*keeps)(const void *context, const struct spec *s);    /* which of the selected ones to leave; NULL: all */
+    char *(*program)(const void *context, const struct spec *s); /* path of what to load in place of the launch file's
+                                                                  * PTX, to be freed; NULL: that */
     const void *context;
+    const char *nothing; /* what to say when `keeps` leaves nothing, or NULL */
 };
 
 struct case_set {
@@ -31,14 +31,23 @@ struct case_set {
 bool case_set_open(const struct case_set_request *r, struct case_set *s, int *code, struct error *e);
 void case_set_free(struct case_set *s);
 
+size_t case_set_kernel(const struct case_set *s, const struct spec *kernel); /* its index in the list and `modules` */
 const struct ptx_module *case_set_module(const struct case_set *s, const struct spec *kernel);
 
 /* A model that is absent: what there is no case of. */
 #define CASE_SET_NO_MODEL "the model is not in build/models: `make models` brings it"
 
-/* Calls run for each chosen case, in parallel: a single case gets all threads. number counts the chosen ones. Progress
- * goes to a terminal. */
-void case_set_each(const struct case_set *s, int threads,
-                   void (*run)(void *context, const struct test_case *c, size_t number, int threads), void *context);
+/* A case whose turn it is. */
+struct case_turn {
+    const struct test_case *c;
+    size_t number; /* of the chosen ones */
+    size_t turn; /* whose turn it is on several GPUs: they go shape by shape, for what the data classes of one shape say
+                  * together must not depend on who ran which */
+    int threads; /* for the case alone */
+};
+
+/* Calls run for each chosen case, in parallel: a single case gets all threads. Progress goes to a terminal. */
+void case_set_each(const struct case_set *s, int threads, void (*run)(void *context, const struct case_turn *t),
+                   void *context);
 
 #endif

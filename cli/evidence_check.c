@@ -98,17 +98,15 @@ static bool expected_digests(const struct case_set *set, const struct test_case 
     return good;
 }
 
-static void check_case(void *context, const struct test_case *c, size_t number, int threads) {
-    (void)threads;
+static void check_case(void *context, const struct case_turn *t) {
     const struct check *k = context;
-    struct checked *out = &k->cases[number];
-    size_t count, kernel = 0;
+    const struct test_case *c = t->c;
+    struct checked *out = &k->cases[t->number];
+    size_t count;
+    const size_t kernel = case_set_kernel(k->set, c->spec);
     const struct evidence_line *lines = recorded_of(k->recorded, c->id, &count);
     char inputs[DIGEST_HEX], output[DIGEST_HEX];
     struct error e;
-    while (k->set->list.kernels[kernel] != c->spec) {
-        ++kernel;
-    }
     *out = (struct checked){.c = c, .state = STATE_MISSING};
     bool same_program = false;
     for (size_t i = 0; i < count; ++i) {

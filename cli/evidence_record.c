@@ -49,14 +49,15 @@ struct recording {
     char date[11];
 };
 
-static void record_case(void *context, const struct test_case *c, size_t number, int threads) {
+static void record_case(void *context, const struct case_turn *turn) {
     struct recording *r = context;
+    const struct test_case *c = turn->c;
     struct shape_value values[3];
     const struct shape shape = case_shape(c, values);
     struct operands operands;
     struct error e;
     const struct ptx_module *module = case_set_module(r->set, c->spec);
-    struct outcome *out = &r->outcomes[number];
+    struct outcome *out = &r->outcomes[turn->number];
     const struct trial t = {.id = c->id,
                             .spec = c->spec,
                             .module = module,
@@ -64,8 +65,8 @@ static void record_case(void *context, const struct test_case *c, size_t number,
                             .contract = c->contract,
                             .operands = &operands,
                             .shape = &shape,
-                            .threads = threads,
-                            .options = judging_launch(&r->o->judging, number),
+                            .threads = turn->threads,
+                            .options = judging_launch(&r->o->judging, turn->turn),
                             .digest_inputs = true};
     if (case_operands(c, &operands, &e)) {
         trial_run(&t, out);
@@ -77,7 +78,7 @@ static void record_case(void *context, const struct test_case *c, size_t number,
         must_format("%s gate --runner device%s %s", command_again(r->set->root), r->o->all ? " --all" : "", c->id);
     const struct device_identity *id = &r->identities[t.options.gpu - r->o->judging.devices.first];
     char *toolkit = program_toolkit(module);
-    struct evidence_line *l = &r->lines[number];
+    struct evidence_line *l = &r->lines[turn->number];
     *l = (struct evidence_line){.id = must_strdup(c->id),
                                 .kernel = must_strdup(c->spec->kernel),
                                 .verdict = outcome_verdict(out),

@@ -1,10 +1,9 @@
 /* warpproof gate: the cases of fixtures/cases, run, judged, reported. */
 #include "../gpu/canary.h"
-#include "../gpu/case.h"
-#include "../oracles/trial.h"
 #include "../ref/checked.h"
 #include "../reports/audit.h"
 #include "../reports/terminal.h"
+#include "case_set.h"
 #include "command.h"
 #include "judging.h"
 #include "plant.h"
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--canary] [--runner NAME]\n"
@@ -52,12 +50,11 @@ struct options {
 
 /* What one gate run holds; all of it is freed by gate_free. */
 struct gate {
-    char *root, *folder, *models;
+    const struct options *o;
+    char *root;
     struct plant plant;
-    struct case_list list;
-    struct ptx_module **modules; /* (kernel_count), NULL for a kernel that no chosen case runs */
-    struct ptx_module **plain; /* (kernel_count) with --canary, where `modules` are the canary builds; else all NULL */
-    bool *chosen;              /* (count) */
+    struct case_set set;
+    struct ptx_module **plain; /* (kernel_count) with --canary, where the set has the canary builds; else all NULL */
     struct outcome *outcomes;  /* (outcome_count) */
     size_t outcome_count;
 };
@@ -66,91 +63,43 @@ static void gate_free(struct gate *g) {
     for (size_t i = 0; i < g->outcome_count; ++i) {
         outcome_free(&g->outcomes[i]);
     }
-    for (size_t i = 0; g->modules != NULL && i < g->list.kernel_count; ++i) {
-        ptx_free(g->modules[i]);
+    for (size_t i = 0; g->plain != NULL && i < g->set.list.kernel_count; ++i) {
         ptx_free(g->plain[i]);
     }
     free(g->outcomes);
-    free(g->modules);
     free(g->plain);
-    free(g->chosen);
-    case_list_free(&g->list);
+    case_set_free(&g->set);
     plant_free(&g->plant);
     free(g->root);
-    free(g->folder);
-    free(g->models);
 }
 
-static size_t kernel_index(const struct gate *g, const struct spec *s) {
-    size_t i = 0;
-    while (g->list.kernels[i] != s) {
-        ++i;
-    }
-    return i;
-}
-
-/* fixtures/ptx/canary/NAME.ptx for fixtures/ptx/NAME.ptx, and so for plants; the caller frees it. */
-static char *canary_path(const struct gate *g, const char *ptx) {
+/* What is run in place of the kernel's own PTX: fixtures/ptx/canary/NAME.ptx for fixtures/ptx/NAME.ptx, and so for
+ * plants. */
+static char *program(const void *context, const struct spec *s) {
+    const struct gate *g = context;
+    const char *ptx = g->plant.ptx != NULL ? g->plant.ptx : s->ptx;
     const char *name = strrchr(ptx, '/');
-    return must_format("%s/fixtures/ptx/canary/%s%s", g->root, g->plant.ptx != NULL ? "plants/" : "",
-                       name != NULL ? name + 1 : ptx);
+    return g->o->canary ? must_format("%s/fixtures/ptx/canary/%s%s", g->root, g->plant.ptx != NULL ? "plants/" : "",
+                                      name != NULL ? name + 1 : ptx)
+                        : must_strdup(ptx);
 }
 
-/* Loads the PTX of every kernel that a chosen case runs. */
-static bool load_modules(struct gate *g, bool canary, struct error *e) {
-    g->modules = must_calloc(g->list.kernel_count + 1, sizeof *g->modules);
-    g->plain = must_calloc(g->list.kernel_count + 1, sizeof *g->plain);
-    for (size_t i = 0; i < g->list.count; ++i) {
-        const size_t k = kernel_index(g, g->list.cases[i].spec);
-        if (g->chosen[i] && g->modules[k] == NULL) {
-            const char *ptx = g->plant.ptx != NULL ? g->plant.ptx : g->list.kernels[k]->ptx;
-            char *path = canary ? canary_path(g, ptx) : must_strdup(ptx);
-            g->modules[k] = ptx_load(path, e);
-            free(path);
-            if (g->modules[k] == NULL || (canary && (g->plain[k] = ptx_load(ptx, e)) == NULL)) {
-                return false;
-            }
+/* Those that the plant stands in for, and with --canary those that ci/ptx makes a canary build of. */
+static bool keeps(const void *context, const struct spec *s) {
+    const struct gate *g = context;
+    return (g->plant.kernel == NULL || strcmp(s->kernel, g->plant.kernel) == 0) &&
+           (!g->o->canary || (s->source != NULL && canary_has_planes(s)));
+}
+
+static bool load_plain(struct gate *g, struct error *e) {
+    g->plain = must_calloc(g->set.list.kernel_count + 1, sizeof *g->plain);
+    for (size_t i = 0; g->o->canary && i < g->set.list.kernel_count; ++i) {
+        const char *ptx = g->plant.ptx != NULL ? g->plant.ptx : g->set.list.kernels[i]->ptx;
+        if (g->set.modules[i] != NULL && (g->plain[i] = ptx_load(ptx, e)) == NULL) {
+            return false;
         }
     }
     return true;
-}
-
-/* A kernel that ci/ptx makes a canary build of. */
-static bool has_canary(const struct spec *s) {
-    return s->source != NULL && canary_has_planes(s);
-}
-
-/* The cases that patterns and plant select. missed: the first pattern that selects none, or NULL. Fails, with the exit
- * code in *code, when there is nothing to run, or when cases that were asked for are those of a model that cannot be
- * read. */
-static bool something_to_run(const struct gate *g, const struct options *o, const char *missed, int *code,
-                             struct error *e) {
-    size_t left = 0;
-    for (size_t i = 0; i < g->list.count; ++i) {
-        left += g->chosen[i];
-    }
-    bool unreadable = false;
-    for (size_t i = 0; i < g->list.model_count; ++i) {
-        unreadable |= g->list.models[i]->why != NULL;
-    }
-    const bool all = o->pattern_count == 0;
-    if (missed == NULL && left > 0 && !(all && unreadable)) {
-        return true;
-    }
-    *code = EXIT_NOTHING_RAN;
-    if ((all || missed != NULL) && note_models("gate", &g->list, all)) {
-        *code = EXIT_INPUT;
-    }
-    if (missed != NULL) {
-        return fail_missed(e, &g->list, missed, !o->all);
-    }
-    if (*code == EXIT_INPUT) {
-        return fail(e, "a model cannot be read; a PATTERN selects cases that do not need it");
-    }
-    if (o->canary) {
-        return fail(e, "no kernel of the selected cases has a canary build: none has planes of shared memory");
-    }
-    return fail(e, "no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
 }
 
 static bool load_plant(const char *root, const struct options *o, struct plant *p, struct error *e) {
@@ -173,46 +122,51 @@ static bool load_plant(const char *root, const struct options *o, struct plant *
 }
 
 /* Reads everything and chooses the cases. *code is set when the run ends here. */
-static bool prepare(struct gate *g, const struct options *o, int *code, struct error *e) {
+static bool prepare(struct gate *g, int *code, struct error *e) {
+    const struct options *o = g->o;
     g->root = project_root(e);
-    if (g->root == NULL) {
+    if (g->root == NULL || (o->plant != NULL && !load_plant(g->root, o, &g->plant, e))) {
         return false;
     }
-    g->folder = o->cases != NULL ? must_strdup(o->cases) : must_format("%s/fixtures/cases", g->root);
-    g->models = must_format("%s/build/models", g->root);
-    if (!load_measured_tables(g->root, e) || (o->plant != NULL && !load_plant(g->root, o, &g->plant, e)) ||
-        !case_list_load(g->folder, g->root, g->models, o->all, &g->list, e)) {
-        return false;
-    }
-    const char *missed = NULL;
-    g->chosen = must_calloc(g->list.count + 1, sizeof *g->chosen);
-    case_select(&g->list, o->patterns, o->pattern_count, g->chosen, &missed);
-    for (size_t i = 0; i < g->list.count; ++i) {
-        const struct spec *s = g->list.cases[i].spec;
-        g->chosen[i] &=
-            (g->plant.kernel == NULL || strcmp(s->kernel, g->plant.kernel) == 0) && (!o->canary || has_canary(s));
-    }
-    return something_to_run(g, o, missed, code, e) && load_modules(g, o->canary, e);
+    char *nothing =
+        o->canary
+            ? must_strdup("no kernel of the selected cases has a canary build: none has planes of shared memory")
+            : must_format("no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
+    const struct case_set_request request = {.command = "gate",
+                                             .cases = o->cases,
+                                             .all = o->all,
+                                             .patterns = o->patterns,
+                                             .pattern_count = o->pattern_count,
+                                             .keeps = keeps,
+                                             .program = program,
+                                             .context = g,
+                                             .nothing = nothing};
+    const bool good = case_set_open(&request, &g->set, code, e) && load_plain(g, e);
+    free(nothing);
+    return good;
 }
 
-/* turn: whose it is on several GPUs. */
-static void run_case(const struct gate *g, const struct options *o, const struct test_case *c, size_t turn, int threads,
-                     struct outcome *out) {
+static void run_case(void *context, const struct case_turn *turn) {
+    struct gate *g = context;
+    const struct options *o = g->o;
+    const struct test_case *c = turn->c;
+    struct outcome *out = &g->outcomes[turn->number];
     struct shape_value values[3];
     const struct shape shape = case_shape(c, values);
     struct operands operands;
     struct error e;
+    const size_t kernel = case_set_kernel(&g->set, c->spec);
     const struct trial t = {
         .id = c->id,
         .spec = c->spec,
-        .module = g->modules[kernel_index(g, c->spec)],
-        .plain = g->plain[kernel_index(g, c->spec)],
+        .module = g->set.modules[kernel],
+        .plain = g->plain[kernel],
         .runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine,
         .contract = c->contract,
         .operands = &operands,
         .shape = &shape,
-        .threads = threads,
-        .options = judging_launch(&o->judging, turn),
+        .threads = turn->threads,
+        .options = judging_launch(&o->judging, turn->turn),
         .schedules = o->judging.schedules,
     };
     if (case_operands(c, &operands, &e)) {
@@ -231,56 +185,15 @@ static void run_case(const struct gate *g, const struct options *o, const struct
     free(again);
 }
 
-/* Several GPUs take turns shape by shape: what the data classes of one shape say together must not depend on who ran
- * which. turns[i]: of the i-th case that is run. */
-static size_t *take_turns(const struct gate *g, const size_t *order, size_t n) {
-    size_t *turns = must_calloc(n + 1, sizeof *turns);
-    for (size_t i = 1; i < n; ++i) {
-        const struct test_case *a = &g->list.cases[order[i - 1]], *b = &g->list.cases[order[i]];
-        const bool same = a->spec == b->spec && a->nt == b->nt && a->od == b->od && a->depth == b->depth &&
-                          a->tensor == b->tensor && a->files == b->files;
-        turns[i] = turns[i - 1] + !same;
-    }
-    return turns;
-}
-
-/* Cases in parallel; a single one gets all threads for its blocks. Results stand in the order of the cases. */
-static void run_cases(struct gate *g, const struct options *o) {
-    size_t *order = must_calloc(g->list.count + 1, sizeof *order), n = 0, done = 0;
-    for (size_t i = 0; i < g->list.count; ++i) {
-        if (g->chosen[i]) {
-            order[n++] = i;
-        }
-    }
-    g->outcomes = must_calloc(n + g->list.model_count, sizeof *g->outcomes);
-    g->outcome_count = n;
-    size_t *turns = take_turns(g, order, n);
-    const int outer = (size_t)o->judging.threads < n ? o->judging.threads : (int)n, inner = o->judging.threads / outer;
-    const bool progress = isatty(STDERR_FILENO);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(outer)
-    for (size_t i = 0; i < n; ++i) {
-        run_case(g, o, &g->list.cases[order[i]], turns[i], inner, &g->outcomes[i]);
-        if (progress) {
-#pragma omp critical(progress)
-            fprintf(stderr, "\r\033[K[%zu/%zu] %.90s", ++done, n, g->list.cases[order[i]].id);
-        }
-    }
-    if (progress) {
-        fprintf(stderr, "\r\033[K");
-    }
-    free(turns);
-    free(order);
-}
-
 /* A model that is absent is a skip with its reason, never a silent pass. */
 static void add_skips(struct gate *g) {
-    for (size_t i = 0; i < g->list.model_count; ++i) {
-        if (g->list.models[i]->file == NULL) {
+    for (size_t i = 0; i < g->set.list.model_count; ++i) {
+        if (g->set.list.models[i]->file == NULL) {
             g->outcomes[g->outcome_count++] =
-                (struct outcome){.id = must_format("real/%s", g->list.models[i]->name),
+                (struct outcome){.id = must_format("real/%s", g->set.list.models[i]->name),
                                  .about = must_strdup(""),
                                  .skipped = true,
-                                 .why = must_strdup("the model is not in build/models: `make models` brings it")};
+                                 .why = must_strdup(CASE_SET_NO_MODEL)};
         }
     }
 }
@@ -341,14 +254,16 @@ static void print_notes(const struct gate *g) {
 }
 
 static int gate(struct options *o) {
-    struct gate g = {0};
+    struct gate g = {.o = o};
     struct error e;
     int code = EXIT_INPUT;
     const double start = omp_get_wtime();
-    bool good = prepare(&g, o, &code, &e);
+    bool good = prepare(&g, &code, &e);
     if (good) {
         judging_threads("gate", &o->judging);
-        run_cases(&g, o);
+        g.outcomes = must_calloc(g.set.chosen_count + g.set.list.model_count, sizeof *g.outcomes);
+        g.outcome_count = g.set.chosen_count;
+        case_set_each(&g.set, o->judging.threads, run_case, &g);
         if (o->pattern_count == 0) {
             add_skips(&g);
         }
