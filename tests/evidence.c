@@ -199,3 +199,23 @@ Test(evidence, a_red_run_is_recorded_as_red) {
     free((char *)run_before);
     run_before = plain;
 }
+
+/* The evidence that is kept, of an H200, and a kernel of it whose PTX is touched. */
+TestSuite(evidence_kept, .init = make_folder, .fini = remove_folder, .timeout = 60);
+
+Test(evidence_kept, is_of_todays_kernels_and_a_touched_one_is_red) {
+    static const char lines[] =
+        "cp $d/gpu/kernels/mmq_wide_ldb_kd8.yaml gpu/kernels/ && rm fixtures/ptx && mkdir fixtures/ptx reports && "
+        "cp $d/fixtures/ptx/mmq_wide_ldb.ptx fixtures/ptx/ && ln -s $d/reports/evidence reports/ && "
+        "echo '{kernels: [mmq_wide_ldb_kd8], shapes: {nt: [70], od: [70], id: [512]}, data: [exact, coded, adv, rand], "
+        "seeds: [1]}' > fixtures/cases/a.yaml";
+    enter_project(lines);
+    expect_result(run_command("evidence check"), 0, "\n4 passed, 0 failed, 0 skipped\n");
+    char *touch =
+        must_format("sed -i 's/^ret;/ret; \\/\\/ touched/; $ s/$/ /' %s/fixtures/ptx/mmq_wide_ldb.ptx", run_folder);
+    free(run_shell(touch).text);
+    free(touch);
+    expect_result(run_command("evidence check"), 1,
+                  "\nUNTESTED mmq_wide_ldb_kd8\n  stale   4 of 4 cases: the program is");
+    leave_project();
+}
