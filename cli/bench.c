@@ -234,9 +234,7 @@ int bench_main(int argc, char **argv) {
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == SET) {
-            code = sets_take(&o.sets, optarg)
-                       ? -1
-                       : usage_error("bench", "--set %s: want NAME=INTEGER, each name once", optarg);
+            code = sets_option("bench", &o.sets, optarg);
         } else if (c == SHAPES) {
             o.six = strcmp(optarg, "six") == 0;
             code = o.six ? -1 : usage_error("bench", "--shapes %s: want six; --set gives one shape", optarg);

@@ -159,9 +159,7 @@ int census_main(int argc, char **argv) {
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == SET) {
-            code = sets_take(&o.sets, optarg)
-                       ? -1
-                       : usage_error("census", "--set %s: want NAME=INTEGER, each name once", optarg);
+            code = sets_option("census", &o.sets, optarg);
         } else if (c == TABLE) {
             o.table = true;
         } else if (c == LAUNCHES) {

@@ -40,6 +40,15 @@ int evidence_check_main(int argc, char **argv);
 /* One line a contract: name, formats, what the depth must be a multiple of, whether it splits (list.c). */
 void list_contracts(FILE *out);
 
+struct subcommand { /* a command of a command: `prove banks` */
+    const char *name, *about;
+    int (*main)(int argc, char **argv);
+};
+/* Hands on to the subject that argv[1] names, or to help. what: of the subjects, in help: "SUBJECT"; wanted: the names
+ * in words. Returns the exit code. */
+int subcommands_main(const struct subcommand *subjects, size_t count, const char *what, const char *wanted, int argc,
+                     char **argv);
+
 /* Prints "warpproof COMMAND: message" on stderr and returns EXIT_INPUT. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for getopt_long's '?' and ':' results: names the option as typed. */

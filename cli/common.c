@@ -50,6 +50,32 @@ int option_error(const char *command, int argc, char **argv, int result) {
     return usage_error(command, "unknown or ambiguous option '%s' (see warpproof %s --help)", typed, command);
 }
 
+static void subcommands_help(const struct subcommand *subjects, size_t count, const char *command, const char *what) {
+    printf("usage: warpproof %s %s ...\n\n", command, what);
+    for (size_t i = 0; i < count; ++i) {
+        printf("  %-10s %s\n", subjects[i].name, subjects[i].about);
+    }
+    printf("\nwarpproof %s %s --help shows its options.\n", command, what);
+}
+
+int subcommands_main(const struct subcommand *subjects, size_t count, const char *what, const char *wanted, int argc,
+                     char **argv) {
+    const char *command = argv[0];
+    if (argc < 2) {
+        return usage_error(command, "want %s (see warpproof %s --help)", wanted, command);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        subcommands_help(subjects, count, command, what);
+        return EXIT_PASSED;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(argv[1], subjects[i].name) == 0) {
+            return subjects[i].main(argc - 1, argv + 1);
+        }
+    }
+    return usage_error(command, "unknown %s '%s': want %s (see warpproof %s --help)", what, argv[1], wanted, command);
+}
+
 int take_once(const char *command, const char *option, const char **value) {
     if (*value != NULL) {
         return usage_error(command, "%s is given twice", option);

@@ -317,9 +317,7 @@ static int take_own(int c, struct options *o) {
     int64_t seed;
     switch (c) {
     case SET:
-        return sets_take(&o->sets, optarg)
-                   ? -1
-                   : usage_error("explain", "--set %s: want NAME=INTEGER, each name once", optarg);
+        return sets_option("explain", &o->sets, optarg);
     case DATA:
         for (int k = 0; k < DATA_REAL; ++k) {
             if (strcmp(optarg, data_class_names[k]) == 0) {

@@ -201,9 +201,7 @@ int run_main(int argc, char **argv) {
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         int64_t seed;
         if (c == SET) {
-            code = sets_take(&o.sets, optarg)
-                       ? -1
-                       : usage_error("run", "--set %s: want NAME=INTEGER, each name once", optarg);
+            code = sets_option("run", &o.sets, optarg);
         } else if (c == DATA) {
             code =
                 parse_class(optarg, &o) ? -1 : usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);

@@ -2,6 +2,7 @@
 #include "../gpu/yaml.h"
 #include "../ref/checked.h"
 #include "../ref/random.h"
+#include "command.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,10 @@ bool sets_take(struct sets *s, const char *text) {
     }
     s->values[s->count++] = (struct shape_value){must_format("%.*s", (int)n, text), value};
     return true;
+}
+
+int sets_option(const char *command, struct sets *s, const char *text) {
+    return sets_take(s, text) ? -1 : usage_error(command, "--set %s: want NAME=INTEGER, each name once", text);
 }
 
 void sets_free(struct sets *s) {

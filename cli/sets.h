@@ -13,6 +13,8 @@ struct sets {
 
 /* Takes "NAME=VALUE": a name as expressions spell it, and a strict integer; each name once. */
 bool sets_take(struct sets *s, const char *text);
+/* The same for a command's --set: -1, or the exit code after a message. */
+int sets_option(const char *command, struct sets *s, const char *text);
 void sets_free(struct sets *s);
 /* The launch file's own `shape:` values, overridden by the sets, and then `more` where neither has a name. Names stay
  * those of the spec, the sets and `more`. The caller frees the array. */

@@ -89,6 +89,14 @@ bool place_fail(const struct place *p, size_t offset, struct error *e, const cha
     return report(p->path, p->line, p->source, p->byte + offset, e, format, args);
 }
 
+bool place_fail_at(const char *path, const char *text, size_t length, size_t byte, struct error *e, const char *format,
+                   va_list args) {
+    struct place p = place_at(path, text, length, byte);
+    place_fail(&p, 0, e, format, args);
+    place_free(&p);
+    return false;
+}
+
 struct quoted quote(const char *text) {
     char inner[sizeof((struct quoted *)0)->text - 2];
     struct quoted q;

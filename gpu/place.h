@@ -21,6 +21,10 @@ void place_free(struct place *p);
 /* Always false, for `return place_fail(...)`; the caret is `offset` bytes right of the place. */
 bool place_fail(const struct place *p, size_t offset, struct error *e, const char *format, va_list args);
 
+/* The same for a byte of a text, as of place_at. */
+bool place_fail_at(const char *path, const char *text, size_t length, size_t byte, struct error *e, const char *format,
+                   va_list args);
+
 /* Untrusted text for a message, in single quotes: made printable, and cut when long. */
 struct quoted {
     char text[84];

@@ -5,12 +5,10 @@
 #include <string.h>
 
 bool tsv_fail(const struct tsv *t, size_t byte, struct error *e, const char *format, ...) {
-    struct place p = place_at(t->path, t->text, t->length, byte);
     va_list args;
     va_start(args, format);
-    place_fail(&p, 0, e, format, args);
+    place_fail_at(t->path, t->text, t->length, byte, e, format, args);
     va_end(args);
-    place_free(&p);
     return false;
 }
 

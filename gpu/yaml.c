@@ -30,29 +30,29 @@ static bool continues(char c) { /* a byte inside a UTF-8 sequence */
 
 /* ---- complaints ---- */
 
+static size_t byte_of(const struct yaml_node *node, size_t offset) {
+    return offset ? node->content + offset : node->start;
+}
+
 struct place yaml_place(const struct yaml_doc *doc, const struct yaml_node *node, size_t offset) {
-    return place_at(doc->path, doc->text, doc->length, offset ? node->content + offset : node->start);
+    return place_at(doc->path, doc->text, doc->length, byte_of(node, offset));
 }
 
 bool yaml_fail(const struct yaml_doc *doc, const struct yaml_node *node, size_t offset, struct error *e,
                const char *format, ...) {
-    struct place p = yaml_place(doc, node, offset);
     va_list args;
     va_start(args, format);
-    place_fail(&p, 0, e, format, args);
+    place_fail_at(doc->path, doc->text, doc->length, byte_of(node, offset), e, format, args);
     va_end(args);
-    place_free(&p);
     return false;
 }
 
 __attribute__((format(printf, 4, 5))) static bool fail_at(const struct yaml_doc *doc, size_t byte, struct error *e,
                                                           const char *format, ...) {
-    struct place p = place_at(doc->path, doc->text, doc->length, byte);
     va_list args;
     va_start(args, format);
-    place_fail(&p, 0, e, format, args);
+    place_fail_at(doc->path, doc->text, doc->length, byte, e, format, args);
     va_end(args);
-    place_free(&p);
     return false;
 }
 
