@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(counters, .init = make_folder, .fini = remove_folder);
 
@@ -136,6 +137,9 @@ Test(counters, bad_explanations_are_named) {
         {", why: y", "", "why"},
         {"why: y", "why: \"a\\nb\"", "why: want one line of at most 400 bytes"},
         {"-2 * warps", "-2 *", "difference"},
+        {"-2 * warps", "0", "x.yaml:1:63: difference is 0: a reason explains what differs\n"},
+        {"-2 * warps", "1 - 1 % 7", "x.yaml:1:63: difference is 0"},
+        {"percent: [-30, 10]", "percent: [0, 0]", "percent: [0, 0] is no difference"},
         {"f.cu:12", "f.cu", "lines: want FILE:LINE"},
         {"f.cu:12", "f.cu:0", "lines: want FILE:LINE"},
         {"why: x", "because: x", "because"},
@@ -306,8 +310,6 @@ Test(counters, what_differs_is_red_under_its_name) {
         "- {kernel: mmq_*, quantity: ld.local, why: no part of nothing, percent: [0, 1000000]}\n"
         "- {kernel: mmq_*, quantity: instructions, why: x, percent: [-20, 20]}\n"
         "- {kernel: mmq_*, quantity: ldmatrix.wavefronts, why: x, difference: 8}\n"
-        "- {kernel: mmq_*, quantity: ld.shared.conflicts, why: x, difference: 0}\n"
-        "- {kernel: mmq_*, quantity: st.shared.wavefronts, why: x, difference: nosuch}\n"
         "- {kernel: mmq_*, quantity: st.global, why: x, difference: 1, lines: ['gpu/kernels/mmq_half_t.cu:1']}\n";
     static const char *const more[][2] = {{"\t4096\t54016\t", "\t4097\t54016\t"},
                                           {"\t2048\t3072\t", "\t1024\t2560\t"},
@@ -320,6 +322,53 @@ Test(counters, what_differs_is_red_under_its_name) {
            "x.yaml:8: 8 is 8\n", "nosuch", "x.yaml:11: gpu/kernels/mmq_half_t.cu:1 executes no st.global\n",
            "0            1  +1   DIFFERS\n", ": 12 counts equal, 2 explained, 7 wrong\n");
     free(bad);
+    free(table);
+    leave_project();
+}
+
+/* A reason whose difference has no value, or is 0, is an error of its file, with its place; nothing is written. */
+Test(counters, a_reason_must_have_a_value) {
+    static const struct {
+        const char *difference, *says;
+    } rows[] = {
+        {"nosuch", ":1:55: 'nosuch' has no value; known: "},
+        {"1 / ld_local", ":1:57: division by zero\n"},
+        {"9223372036854775807 * mma", ":1:75: the result does not fit"},
+        {"mma - 4096", ":1:55: difference is 0 for mma of mmq_half_t: a reason explains what differs\n"},
+    };
+    enter_project("cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels");
+    char *table = machine_table("mmq_half_t"), *path = path_of("out.json"), *json = must_format("--json %s", path);
+    for (size_t i = 0; i<sizeof rows / sizeof *rows; i += command_stride()> 1 ? 3 : 1) {
+        char *explained =
+            must_format("- {kernel: '*', quantity: mma, why: x, difference:    %s}\n", rows[i].difference);
+        EXPECT(compare(table, explained, json), 2, rows[i].says, "x.yaml:1:", "^\n");
+        cr_expect(access(path, F_OK) != 0, "%s is written", path);
+        free(explained);
+    }
+    free(json);
+    free(path);
+    free(table);
+    leave_project();
+}
+
+/* A kernel that cannot be run is bad input, and neither its line nor a reason for it is anything else. */
+Test(counters, a_kernel_that_is_not_run) {
+    enter_project("cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels && mkdir fixtures/counters && echo "
+                  "'- {kernel: mmq_half_t, quantity: mma, why: x, difference: 1}' > fixtures/counters/explained.yaml");
+    char *table = machine_table("mmq_half_t"), *hidden = replaced(table, "mmq_half_t\t1\t", "mmq_half_t\t2\t");
+    put_file("t.tsv", table, strlen(table));
+    put_file("hidden.tsv", hidden, strlen(hidden));
+    char *link = path_of("fixtures/ptx");
+    cr_assert_eq(unlink(link), 0, "%s is no link", link);
+    struct result r = run_command("census --table --counters %s/t.tsv", run_folder);
+    cr_expect(r.code == 2 && strstr(r.text, "mmq_half_t.ptx") && !strstr(r.text, "UNKNOWN") &&
+                  !strstr(r.text, "UNUSED") && strstr(r.text, "\n0 launches: 0 counts equal"),
+              "exit %d: %s", r.code, r.text);
+    free(r.text);
+    free(link);
+    expect_result(run_command("census --table --counters %s/hidden.tsv", run_folder), 1,
+                  "hidden.tsv:3 UNKNOWN: gpu/kernels has no launch 2 of mmq_half_t\n");
+    free(hidden);
     free(table);
     leave_project();
 }
