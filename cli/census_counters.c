@@ -316,8 +316,8 @@ static void compare_rest(struct comparing *c, const struct ladder *l) {
 
 static void print_sum(const struct comparing *c) {
     const char *between = "; not counted: ";
-    printf("\n%zu launch%s: %zu counts equal, %zu explained, %zu wrong", c->launches, c->launches == 1 ? "" : "es",
-           c->counts[EQUAL], c->counts[EXPLAINED], c->counts[RED]);
+    printf("\n%zu launch%s: %zu counts equal, %zu both zero, %zu explained, %zu wrong", c->launches,
+           c->launches == 1 ? "" : "es", c->counts[EQUAL] - c->zeros, c->zeros, c->counts[EXPLAINED], c->counts[RED]);
     for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
         if (!c->table.counted[q]) {
             printf("%s%s", between, counter_quantities[q].name);
