@@ -18,7 +18,7 @@ enum standing { EQUAL, EXPLAINED, RED };
 
 struct comparing {
     const char *file; /* of the GPU's counts */
-    const char *why;  /* the file of explanations, for messages */
+    char *why;        /* the file of explanations */
     struct counter_table table;
     bool *used; /* (table.count) */
     struct counter_explanations explained;
@@ -329,17 +329,14 @@ static void print_sum(const struct comparing *c) {
 
 static bool read_inputs(struct comparing *c, const struct ladder *l, const struct ladder_request *q,
                         const struct judging *j, struct error *e) {
-    static const char name[] = "fixtures/counters/explained.yaml";
-    char *own = must_format("%s/%s", l->root, name);
-    c->why = q->explained != NULL ? q->explained : name;
-    const char *path = q->explained != NULL ? q->explained : own;
+    c->why =
+        q->explained != NULL ? must_strdup(q->explained) : must_format("%s/fixtures/counters/explained.yaml", l->root);
     const bool good =
-        json_spares(j->json, c->file, e) && json_spares(j->json, path, e) &&
+        json_spares(j->json, c->file, e) && json_spares(j->json, c->why, e) &&
         counter_table_read(c->file, &c->table, e) &&
-        ((q->explained == NULL && access(path, F_OK) != 0) || counter_explanations_read(path, &c->explained, e));
+        ((q->explained == NULL && access(c->why, F_OK) != 0) || counter_explanations_read(c->why, &c->explained, e));
     c->used = must_calloc(c->table.count + 1, sizeof *c->used);
     c->held = must_calloc(c->explained.count + 1, sizeof *c->held);
-    free(own);
     return good;
 }
 
@@ -385,6 +382,7 @@ int census_counters(struct ladder *l, const struct ladder_request *q, const stru
     const size_t compared = c.counts[EQUAL] + c.counts[EXPLAINED] + c.counts[RED];
     counter_table_free(&c.table);
     counter_explanations_free(&c.explained);
+    free(c.why);
     free(c.used);
     free(c.held);
     if (!good) {
