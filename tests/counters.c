@@ -404,6 +404,8 @@ Test(counters, options_go_together) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         expect_result(run_command("census %s", rows[i].arguments), 2, rows[i].says);
+    expect_result(run_command("census --table nosuchkernel"), 3, "no kernel of gpu/kernels matches 'nosuchkernel'");
+    expect_result(run_command("census --help"), 0, ", 3 no kernel matches a PATTERN, or nothing was compared\n");
 }
 
 /* All quantities were counted of all launches that were compared, and none is wrong. */
