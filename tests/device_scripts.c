@@ -72,7 +72,7 @@ Test(device_scripts, a_folder_that_cannot_be) {
 Test(device_scripts, tools_are_looked_for_first) {
     for (size_t s = 0; s < SCRIPTS; ++s) {
         char *says = must_format("ci/%s: %s is not there", scripts[s].script, scripts[s].needs);
-        struct result r = run_script("none", scripts[s].script, "made/too/early");
+        struct result r = run_script("none", scripts[s].script, "\"$PWD\"/made/too/early");
         cr_expect_eq(r.code, 2, "exit %d: %s", r.code, r.text);
         cr_expect(!strstr(r.text, says) || files_in_folder() == 0, "a folder is made without %s", scripts[s].needs);
         free(r.text);
