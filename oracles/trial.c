@@ -110,10 +110,12 @@ static bool judge_launch(const struct bound *b, const struct orders *orders, siz
             strcpy(o->rerun_schedule, "all");
         }
     }
+    name_launch(b, e, findings, notes, &o->findings); /* before the orders: of those what has a launch is told apart */
+    const size_t told = o->findings.count, noted = o->findings.note_count;
     for (size_t i = 0; i < e->other_count; ++i) {
         orders_judge(e, i, o);
     }
-    name_launch(b, e, findings, notes, &o->findings);
+    name_launch(b, e, told, noted, &o->findings);
     ++o->launches;
     free(counts);
     return true;

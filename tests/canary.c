@@ -12,7 +12,10 @@ static void expect_all(const char *arguments, int code, const char *const *texts
     struct result r = run_command("%s", arguments);
     cr_expect_eq(r.code, code, "%s: exit %d, expected %d:\n%s", arguments, r.code, code, r.text);
     for (size_t i = 0; texts[i]; ++i)
-        cr_expect(strstr(r.text, texts[i]), "%s: '%s' is missing in\n%s", arguments, texts[i], r.text);
+        if (*texts[i] == '!') /* must not be there */
+            cr_expect(!strstr(r.text, texts[i] + 1), "%s: '%s' is in\n%s", arguments, texts[i] + 1, r.text);
+        else
+            cr_expect(strstr(r.text, texts[i]), "%s: '%s' is missing in\n%s", arguments, texts[i], r.text);
     free(r.text);
 }
 #define EXPECT(arguments, code, ...) expect_all(arguments, code, (const char *const[]){__VA_ARGS__, NULL})
@@ -74,14 +77,23 @@ Test(canary, what_has_no_canary_build) {
 
 #define SMALL "gate --canary --watches none -j 1 nt1.od1.id64/exact"
 
+#define PROJECT                                                                                                        \
+    "rm -r fixtures/golden fixtures/ptx && ln -s $d/fixtures/golden fixtures/ && "                                     \
+    "mkdir -p fixtures/ptx/canary && ln -s $d/fixtures/ptx/gemm_f16.ptx fixtures/ptx/ && "                             \
+    "cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && "                                                                 \
+    "cp $d/fixtures/ptx/canary/gemm_f16.ptx good.ptx && cp good.ptx fixtures/ptx/canary/gemm_f16.ptx && "              \
+    "printf 'kernels: [gemm_f16]\\nshapes: {nt: [1], od: [1], id: [64]}\\ndata: [exact]\\nseeds: [1]\\n'"              \
+    " > fixtures/cases/a.yaml"
+
+static void shell(const char *lines) { /* in the project */
+    char *put = must_format("d=$PWD; cd %s && %s", run_folder, lines);
+    cr_assert(system(put) == 0, "%s", put);
+    free(put);
+}
+
 /* Launch files, builds and plants that are not what they should be. */
 Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini = remove_folder, .timeout = 300) {
-    enter_project("rm -r fixtures/golden fixtures/ptx && ln -s $d/fixtures/golden fixtures/ && "
-                  "mkdir -p fixtures/ptx/canary && ln -s $d/fixtures/ptx/gemm_f16.ptx fixtures/ptx/ && "
-                  "cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && "
-                  "cp $d/fixtures/ptx/canary/gemm_f16.ptx good.ptx && cp good.ptx fixtures/ptx/canary/gemm_f16.ptx && "
-                  "printf 'kernels: [gemm_f16]\\nshapes: {nt: [1], od: [1], id: [64]}\\ndata: [exact]\\nseeds: [1]\\n'"
-                  " > fixtures/cases/a.yaml");
+    enter_project(PROJECT);
     static const struct {
         const char *lines; /* of shell, before the run */
         int code;
@@ -119,12 +131,29 @@ Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini =
          {"fixtures/plants/p.yaml:6:9: canary: want GUARD or DIFFERS"}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        char *put = must_format("d=$PWD; cd %s && %s", run_folder, rows[i].lines);
-        cr_assert(system(put) == 0, "%s", put);
-        free(put);
+        shell(rows[i].lines);
         const bool plant = strstr(rows[i].lines, "plants/p.yaml");
         expect_all(plant ? SMALL " --plant p" : SMALL, rows[i].code, rows[i].texts);
     }
+    leave_project();
+}
+
+/* Shell text that gives gemm_f16 other planes and launches. */
+#define LAUNCH_FILE(text)                                                                                              \
+    "sed -i '/^planes:/,$d' gpu/kernels/gemm_f16.yaml && printf '" text "' >> gpu/kernels/gemm_f16.yaml"
+#define TWO_PLANES "planes: [{name: xs, bytes: 9216}, {name: ws, bytes: 11264}]\\n"
+
+/* A changed word makes the launch run in other orders too, where the same words change. */
+Test(canary, no_finding_is_told_again_of_other_orders, .init = make_folder, .fini = remove_folder, .timeout = 300) {
+    enter_project(PROJECT);
+    shell(LAUNCH_FILE(TWO_PLANES "then:\\n"
+                                 "  - entry: gemm_f16\\n"
+                                 "    launch: {grid: [1, 1], block: [128], shared: 20480}\\n"
+                                 "    args: [{buffer: weight}, {buffer: activation}, {buffer: result}, {i32: nt}, "
+                                 "{i32: od}, {i32: id}]\\n"
+                                 "    " TWO_PLANES));
+    EXPECT(SMALL, 1, "  launch  1 of 2: entry gemm_f16\n", "  launch  2 of 2: entry gemm_f16\n", "schedule ok",
+           "!in schedule", "!more findings", " gate --watches none --canary f16/");
     leave_project();
 }
 
