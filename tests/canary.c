@@ -154,6 +154,13 @@ Test(canary, no_finding_is_told_again_of_other_orders, .init = make_folder, .fin
                                  "    " TWO_PLANES));
     EXPECT(SMALL, 1, "  launch  1 of 2: entry gemm_f16\n", "  launch  2 of 2: entry gemm_f16\n", "schedule ok",
            "!in schedule", "!more findings", " gate --watches none --canary f16/");
+    /* more words than are told, other ones in each order */
+    shell("cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && " LAUNCH_FILE(
+        "planes: [{name: xs, bytes: 10368}, {name: w0, bytes: 1024}, {name: w1, bytes: 1024}, {name: w2, bytes: 1024},"
+        " {name: w3, bytes: 1024}, {name: w4, bytes: 1024}, {name: ws, bytes: 4992}]\\n"));
+    EXPECT(SMALL, 1, " in 1 block, of the 256 that are told of 1024 changed ones", "schedule ok", "!in schedule",
+           " gate --watches none --canary f16/");
+    EXPECT(SMALL " --schedule reversed", 1, "the guard before plane w0 ");
     leave_project();
 }
 
