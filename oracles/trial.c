@@ -264,7 +264,7 @@ static char *no_room(struct bound *canary, struct bound *plain) {
 
 static bool plain_run(const struct trial *t, struct plain *p, struct error *e) {
     const struct launch *l = &p->bound.launch;
-    if (!bound_check(&p->bound, e) || !sequence_run(t->runner, &p->bound, &p->runs, e)) {
+    if (!sequence_run(t->runner, &p->bound, &p->runs, e)) {
         return false;
     }
     p->bytes = must_calloc(l->buffer_count + 1, sizeof *p->bytes);
@@ -285,8 +285,10 @@ static void plain_free(struct plain *p) {
 
 static bool run(const struct trial *t, struct bound *b, struct sequence *runs, struct plain *plain, struct outcome *o,
                 struct error *e) {
-    if (!trial_bind(t, &t->options.schedule, b, e) || (t->plain != NULL && !plain_bind(t, plain, e)) ||
-        !bound_check(b, e)) {
+    if (t->plain != NULL && (!plain_bind(t, plain, e) || !bound_check(&plain->bound, e))) {
+        return false; /* before there are guards: it is about what the launch file says */
+    }
+    if (!trial_bind(t, &t->options.schedule, b, e) || !bound_check(b, e)) {
         return false;
     }
     if (t->digest_inputs && !digest_inputs(b, o->inputs)) {

@@ -109,6 +109,10 @@ Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini =
         {"sed -i '/name: xs/{n;s/9216/10230/};/name: ws/{n;s/11264/10250/}' gpu/kernels/gemm_f16.yaml",
          2,
          {"plane xs has 10230 bytes; a guard after it begins at a multiple of 16"}},
+        /* planes that do not fit: told in the numbers of the launch file */
+        {"sed -i '/name: xs/{n;s/10230/10224/};/name: ws/{n;s/10250/36864/}' gpu/kernels/gemm_f16.yaml",
+         2,
+         {"plane ws has 36864 bytes, 10256 are left of the arena's 20480", "!guard"}},
         {"cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/; cp $d/fixtures/ptx/gemm_f16.ptx fixtures/ptx/canary/",
          2,
          {"fixtures/ptx/canary/gemm_f16.ptx has no .global variable canary_report"}},
