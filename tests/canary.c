@@ -170,6 +170,7 @@ Test(canary, no_finding_is_told_again_of_other_orders, .init = make_folder, .fin
                                  "    " TWO_PLANES));
     EXPECT(SMALL, 1, "  launch  1 of 2: entry gemm_f16\n", "  launch  2 of 2: entry gemm_f16\n", "schedule ok",
            "!in schedule", "!more findings", " gate --watches none --canary f16/");
+    EXPECT("gate --canary --watches hazards,async -j 1 nt1.od1.id64/exact", 1, "hazard ok", "!not proved for every");
     /* more words than are told, other ones in each order */
     shell("cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && " LAUNCH_FILE(
         "planes: [{name: xs, bytes: 10368}, {name: w0, bytes: 1024}, {name: w1, bytes: 1024}, {name: w2, bytes: 1024},"
