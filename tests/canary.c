@@ -70,6 +70,8 @@ Test(canary, what_has_no_canary_build) {
     EXPECT("gate --canary nosuch", 3, "no case matches 'nosuch'");
     EXPECT("gate --canary --plant dequantize_tail_dropped", 2,
            "plant dequantize_tail_dropped has no canary build: its file has no `canary`\n");
+    EXPECT("gate --canary --plant tokens_counted_from_one mmq_wide_ldb", 3,
+           "no case of kernel 'mmq_wide_sync_kd4' is selected, which plant tokens_counted_from_one is of\n");
     EXPECT("gate --canary --arch sm_121 mmq_wide_compact_kd8/nt1.od1.id256/exact", 3,
            "SKIPPED q4_K/pad40/mmq_wide_compact_kd8/nt1.od1.id256/exact/s1: the canary build takes 105472 B of shared "
            "memory, sm_121 gives a block 101376\n",
