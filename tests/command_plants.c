@@ -171,6 +171,10 @@ Test(command_plants, watches_are_switched, .timeout = 600) {
     }
     /* and with none of them only the end of the launch is judged */
     expect_result(run_command("run fixtures/plants/machine/uninit_shared.launch.yaml --watches none"), 0, "PASS");
+    /* What was never stored is wrong whether or not somebody counts stores. */
+    expect_result(run_command("gate --watches none -j 1 --plant llama_two_of_four_elements /nt129.od70.id512/exact/"),
+                  2,
+                  "\nDIFFERS q8_0/q8_1_mmq_d4/mmq_llama_q8_0_j64/nt129.od70.id512/exact/s1\n  first   token 0, row 8");
     expect_result(run_command("run fixtures/plants/machine/barrier_never_full.launch.yaml --watches none"), 1,
                   "deadlock");
     expect_result(run_command("run fixtures/plants/machine/over_limit_arena.launch.yaml --watches none"), 1,

@@ -27,6 +27,9 @@ Test(sanitize_device, tools_must_name_their_plant) {
     expect("good", 0, "racecheck: missing_barrier named; 1 launches of the table, exit 0; gate */rand/*: 3 passed");
     expect("blind", 2, "memcheck: did not name the planted fault smem_past_arena");
     expect("red", 1, "synccheck: divergent_barrier named; 1 launches of the table, exit 9");
+    expect("warns", 1, "initcheck: uninit_output named; 1 launches of the table, exit 0; gate */rand/*: 3 passed");
+    expect("silent", 2,
+           "initcheck: uninit_output named; 0 launches of the table, exit 0; gate */rand/*: nothing ran, exit 0");
     expect("broken", 2,
            "memcheck: smem_past_arena named; 0 launches of the table, exit 255; gate */rand/*: nothing ran");
 }
