@@ -103,7 +103,9 @@ static void print_over(FILE *out, const struct bench_entry *first, const struct 
     const struct paired p = paired_compare(first->seconds, x->seconds, rounds);
     char ratio[64], verdict[64] = "separated";
     snprintf(ratio, sizeof ratio, "%.3f (%.3f .. %.3f)", p.ratio.median, p.ratio.least, p.ratio.most);
-    if (!p.separated) {
+    if (!p.enough) {
+        snprintf(verdict, sizeof verdict, "too few rounds");
+    } else if (!p.separated) {
         snprintf(verdict, sizeof verdict, "overlap in %zu of %zu", p.overlap, rounds);
     }
     fprintf(out, "  %22s  %-20s", ratio, verdict);
@@ -203,7 +205,7 @@ static struct fy_node *over_node(struct fy_document *d, const struct bench_entry
     json_add(d, m, "median", json_real(d, true, p.ratio.median));
     json_add(d, m, "least", json_real(d, true, p.ratio.least));
     json_add(d, m, "most", json_real(d, true, p.ratio.most));
-    json_add(d, m, "separated", json_bool(d, p.separated));
+    json_add(d, m, "separated", p.enough ? json_bool(d, p.separated) : json_number(d, "null"));
     json_add(d, m, "overlap", json_number(d, "%zu", p.overlap));
     return m;
 }

@@ -102,6 +102,10 @@ Test(bench, times_and_ratios) {
     /* the slow one in front: the same ratio upside down */
     expect("FAKE_CUDA_GPUS=1", "b.yaml a.yaml --no-ceilings --rounds 5", 0,
            LIST("1.250 (1.250 .. 1.250)  separated", "1.000 (1.000 .. 1.000)  overlap in 5 of 5"), NULL);
+    /* apart in four rounds of four, which may be chance */
+    expect("FAKE_CUDA_GPUS=1", "a.yaml b.yaml --no-ceilings --rounds 4 --json /dev/stdout", 0,
+           LIST("0.800 (0.800 .. 0.800)  too few rounds", "\"most\": 0.8, \"separated\": null, \"overlap\": 0}"),
+           LIST("separated  ", "overlap in"));
     /* several launches of one file are one */
     expect("FAKE_CUDA_GPUS=1", "then.yaml --no-ceilings --rounds 1", 0,
            LIST("A  four             1500.00         -", "its 2 launches together", "0 allocations left"), NULL);
@@ -185,7 +189,7 @@ Test(bench, a_contract_judges) {
 }
 
 Test(bench, ceilings) {
-    expect("FAKE_CUDA=", "a.yaml b.yaml --rounds 3", 0,
+    expect("FAKE_CUDA=", "a.yaml b.yaml --rounds 5", 0,
            LIST("cuBLAS 130000", "A  a                1000.00", "2.000", "1.600", "   cuBLAS f16       2000.00",
                 "0.500 (0.500 .. 0.500)  separated", "   cuBLAS int8      2000.00", "0 allocations left"),
            LIST("no figure"));
@@ -217,16 +221,16 @@ Test(bench, six_shapes) {
 }
 
 Test(bench, json_has_every_round) {
-    static const char command[] = "a.yaml b.yaml wrong.yaml --rounds 3 --json out.json";
+    static const char command[] = "a.yaml b.yaml wrong.yaml --rounds 5 --json out.json";
     expect("FAKE_CUDA=", command, 1, LIST("1000.00"), NULL);
     char *cat = must_format("cat %s/out.json", run_folder);
     struct result r = run_shell(cat);
     free(cat);
     static const char *const there[] = {
         "{\"bench\": {\"device\": \"Fake GPU\", \"sm\": 90, ",
-        "\"command\": \"warpproof bench a.yaml b.yaml wrong.yaml --rounds 3 --json out.json\", \"data\": \"rand\", "
+        "\"command\": \"warpproof bench a.yaml b.yaml wrong.yaml --rounds 5 --json out.json\", \"data\": \"rand\", "
         "\"l2_bytes\": 32768",
-        "{\"shape\": {\"nt\": 10, \"od\": 8, \"id\": 16}, \"rounds\": 3, \"launches\": 3, \"entries\": [{\"name\": "
+        "{\"shape\": {\"nt\": 10, \"od\": 8, \"id\": 16}, \"rounds\": 5, \"launches\": 3, \"entries\": [{\"name\": "
         "\"a\", \"role\": \"kernel\", \"ptx_sha256\": \"545a95fa",
         "\"copies\": 193, \"copy_bytes\": 512, \"warm\": false, \"macs\": 1280, \"seconds\": [0.00",
         "\"over_first\": {\"median\": 0.8, \"least\": 0.8, \"most\": 0.8, \"separated\": true, \"overlap\": 0}",
