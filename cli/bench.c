@@ -81,13 +81,23 @@ static void bench_free(struct bench *b) {
     free(b->root);
 }
 
-static bool load_kernel(struct bench *b, const char *name, const char *json, struct error *e) {
+/* It has all that the six shapes say. */
+static bool is_product(const struct spec *s, struct error *e) {
+    bool all = true;
+    for (size_t i = 0; i < 3; ++i) {
+        all &= sets_used(s, six[0][i].name);
+    }
+    return all || fail(e, "--shapes six: they are of products, nt x od x id, and %s is none", s->kernel);
+}
+
+static bool load_kernel(struct bench *b, const char *name, bool of_six, const char *json, struct error *e) {
     struct bench_kernel *k = &b->kernels[b->kernel_count];
     char *path = kernel_file(name, b->root, e);
     bool good = path != NULL && json_spares(json, path, e) && (k->spec = spec_load(path, b->root, e)) != NULL;
     b->kernel_count += good;
     free(path);
     return good && json_spares(json, k->spec->ptx, e) && (k->module = spec_module(k->spec, e)) != NULL &&
+           (!of_six || is_product(k->spec, e)) &&
            (sha256_hex(k->module->text, k->module->text_bytes, k->ptx_sha256) ||
             fail(e, "cannot compute the sha256 of %s", k->spec->ptx));
 }
@@ -168,7 +178,7 @@ static int bench(const char *const *names, size_t count, struct options *o) {
     int code = EXIT_INPUT;
     bool good = (b.root = project_root(&e)) != NULL && load_measured_tables(b.root, &e);
     for (size_t i = 0; good && i < count; ++i) {
-        good = load_kernel(&b, names[i], o->judging.json, &e);
+        good = load_kernel(&b, names[i], o->six, o->judging.json, &e);
     }
     if (good) {
         judging_threads("bench", &o->judging);

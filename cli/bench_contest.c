@@ -62,21 +62,26 @@ static void take_part(const struct arena *a, struct entrant *x, struct timed *t)
 static const char *const product_names[3] = {"nt", "od", "id"};
 
 /* 0: there is no such name. */
-static int64_t value_of(const struct shape_value *values, size_t count, int name) {
+static int64_t value_of(const struct shape_value *values, size_t count, const char *name) {
     int64_t value = 0;
     for (size_t k = 0; k < count; ++k) {
-        value = strcmp(values[k].name, product_names[name]) == 0 ? values[k].value : value;
+        value = strcmp(values[k].name, name) == 0 ? values[k].value : value;
     }
     return value;
 }
 
-/* nt * od * id of a product; 0: it is none, or has no such names. */
+/* nt * od * id of a product: its contract says so, or its launch file uses the three names, and they are positive. 0:
+ * it is none, or what it does cannot be counted. */
 static double macs_of(const struct spec *s, const struct shape *shape) {
-    double macs = s->contract != NULL && contract_named(s->contract)->weight == NULL ? 0 : 1;
+    size_t macs = s->contract != NULL && contract_named(s->contract)->weight == NULL ? 0 : 1;
     for (int i = 0; i < 3; ++i) {
-        macs *= (double)value_of(shape->values, shape->count, i);
+        const int64_t value =
+            sets_used(s, product_names[i]) ? value_of(shape->values, shape->count, product_names[i]) : 0;
+        if (value <= 0 || !size_mul(macs, (size_t)value, &macs)) {
+            return 0;
+        }
     }
-    return macs;
+    return (double)macs;
 }
 
 /* "Cuda compilation tools, release 13.0, V13.0.88", from the comments ahead of the text; NULL: it does not say. */
@@ -206,7 +211,8 @@ static void join_ceiling(struct arena *a, enum cublas_kind kind) {
     const struct bench_entry *first = &a->out->entries[0];
     struct shape_value *values = must_calloc(3, sizeof *values);
     for (int i = 0; i < 3; ++i) {
-        values[i] = (struct shape_value){must_strdup(product_names[i]), value_of(first->values, first->value_count, i)};
+        values[i] = (struct shape_value){must_strdup(product_names[i]),
+                                         value_of(first->values, first->value_count, product_names[i])};
     }
     struct error why;
     struct entrant *x = &a->entrants[a->count];

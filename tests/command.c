@@ -474,6 +474,8 @@ Test(command, run_refuses_what_it_cannot_judge) {
     free(r.text);
     expect_result(run_command("run tests/foreign/double.yaml --set m=3"), 2,
                   "no expression of the launch file uses that name");
+    expect_result(run_command("run gpu/kernels/quantize_pad40.yaml --set nt=3 --set od=3 --set id=64"), 2,
+                  "--set od: no expression of the launch file uses that name");
     expect_result(run_command("run tests/foreign/double.yaml --set n"), 2, "--set n");
     expect_result(run_command("run tests/foreign/double.yaml --set n=0x7fffffffffffffff"), 2, "n");
     expect_result(run_command("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3"), 2, "--set id=N");

@@ -41,6 +41,7 @@ static void make_launches(void) {
     put_using("deeper.yaml", 125, "{id: 16, tile: 4, od: 8, nt: 10}", "64 + 0 * nt * od * id * tile", "in: x",
               "out: y, expect: y.bin");
     put_using("tiled.yaml", 100, "{nt: 10, tile: 5}", "64 + 0 * nt * tile", "in: x", "out: y, expect: y.bin");
+    put_using("named.yaml", 100, "{nt: 10, od: 8, id: 16}", "64 + 0 * nt * od", "in: x", "out: y, expect: y.bin");
     put_using("other_tile.yaml", 100, "{tile: 6}", "64 + 0 * tile", "in: x", "out: y, expect: y.bin");
     put_launch("unjudged.yaml", 100, shape, "in: x", "out: y");
     put_launch("inout.yaml", 100, shape, "inout: x, expect: y.bin", "out: y, expect: y.bin");
@@ -137,6 +138,22 @@ Test(bench, every_kernel_has_its_shape) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         expect("FAKE_CUDA=", rows[i][0], 2, LIST(rows[i][1], "fake: 0 allocations left, 0 loads"), LIST("TMAC/s"));
+}
+
+/* A rate, and a ceiling, are of what is a product by contract or by the names that its launch file uses. */
+Test(bench, no_rate_of_what_is_no_product) {
+    static const char *const rows[] = {
+        "named.yaml", /* its shape has an id, which nothing uses */
+        "a.yaml --set nt=-1", "a.yaml --set nt=-1 --set od=-8",
+        "a.yaml --set nt=0",  "a.yaml --set nt=4294967296 --set od=4294967296",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *arguments = must_format("%s --rounds 1", rows[i]);
+        expect("FAKE_CUDA=", arguments, 0, LIST("1000.00         -", "   control"),
+               LIST("cuBLAS", "over f16", "wrong"));
+        free(arguments);
+    }
+    expect("FAKE_CUDA=", "named.yaml --rounds 1", 0, LIST("\nnt = 10, od = 8; 1 round of "), LIST("id ="));
 }
 
 /* Noise larger than the difference: it must be said that they overlap. */
@@ -266,6 +283,11 @@ Test(bench, what_cannot_be_measured_is_exit_2) {
         {"a.yaml --set nt=x", "--set nt=x: want NAME=INTEGER"},
         {"a.yaml --set nt=1 --set nt=2", "each name once"},
         {"a.yaml --set colour=2", "--set colour: no expression of the launch file uses that name"},
+        {"named.yaml --set id=2", "--set id: no expression of the launch file uses that name"},
+        {"dequantize_q8_0 --set od=3", "--set od: no expression of the launch file uses that name"},
+        {"dequantize_q8_0 --shapes six",
+         "--shapes six: they are of products, nt x od x id, and dequantize_q8_0 is none"},
+        {"a.yaml named.yaml --shapes six", "nt x od x id, and named is none"},
         {"a.yaml --data real", "--data real: want exact, coded, adv or rand"},
         {"a.yaml --device 1", "--device 1: there is 1 here"},
         {"a.yaml --device all", "times of one GPU say nothing of another"},
