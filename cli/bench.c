@@ -40,7 +40,7 @@ static const char usage[] =
     "nothing\n"
     "was measured\n";
 
-enum { MOST_KERNELS = 16, MOST_ROUNDS = 10000, MOST_SHAPES = 6 };
+enum { MOST_KERNELS = 16, MOST_ROUNDS = 10000, USUAL_ROUNDS = 21, MOST_SHAPES = 6 };
 
 static const struct shape_value six[MOST_SHAPES][3] = {
     {{"nt", 64}, {"od", 4096}, {"id", 4096}},    {{"nt", 512}, {"od", 4096}, {"id", 4096}},
@@ -52,7 +52,7 @@ static const struct shape_value usual[3] = {{"nt", 512}, {"od", 4096}, {"id", 40
 struct options {
     struct sets sets;
     bool six, no_ceilings;
-    int64_t rounds;
+    int64_t rounds; /* 0: not given */
     enum data_class data;
     struct judging judging;
     int argc; /* of the command line, for the record */
@@ -205,6 +205,15 @@ static bool parse_class(const char *text, enum data_class *class) {
     return false;
 }
 
+static int take_rounds(const char *text, int64_t *rounds) {
+    if (*rounds > 0) {
+        return usage_error("bench", "--rounds is given twice");
+    }
+    return yaml_parse_integer(text, rounds) == NULL && *rounds >= 1 && *rounds <= MOST_ROUNDS
+               ? -1
+               : usage_error("bench", "--rounds %s: want an integer in 1 .. %d", text, MOST_ROUNDS);
+}
+
 /* What the options say together: -1, or the exit code after a message. */
 static int check_options(struct options *o) {
     if (o->judging.devices.all) {
@@ -233,13 +242,12 @@ int bench_main(int argc, char **argv) {
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct options o = {.rounds = 21,
-                        .data = DATA_RAND,
-                        .judging = {.threads = omp_get_max_threads(), .runner = &runner_device},
-                        .argc = argc};
+    struct options o = {
+        .data = DATA_RAND, .judging = {.threads = omp_get_max_threads(), .runner = &runner_device}, .argc = argc};
     char **typed = must_calloc((size_t)argc + 1, sizeof *typed); /* getopt_long moves argv's around */
     memcpy(typed, argv, (size_t)argc * sizeof *typed);
     o.argv = typed;
+    bool data_given = false;
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
@@ -249,13 +257,13 @@ int bench_main(int argc, char **argv) {
             o.six = strcmp(optarg, "six") == 0;
             code = o.six ? -1 : usage_error("bench", "--shapes %s: want six; --set gives one shape", optarg);
         } else if (c == ROUNDS) {
-            code = yaml_parse_integer(optarg, &o.rounds) == NULL && o.rounds >= 1 && o.rounds <= MOST_ROUNDS
-                       ? -1
-                       : usage_error("bench", "--rounds %s: want an integer in 1 .. %d", optarg, MOST_ROUNDS);
+            code = take_rounds(optarg, &o.rounds);
         } else if (c == DATA) {
-            code = parse_class(optarg, &o.data)
+            code = data_given ? usage_error("bench", "--data is given twice")
+                   : parse_class(optarg, &o.data)
                        ? -1
                        : usage_error("bench", "--data %s: want exact, coded, adv or rand", optarg);
+            data_given = true;
         } else if (c == CEILINGS || c == NO_CEILINGS) {
             o.no_ceilings = c == NO_CEILINGS;
         } else {
@@ -266,6 +274,7 @@ int bench_main(int argc, char **argv) {
     if (code < 0 && (count < 1 || count > MOST_KERNELS)) {
         code = usage_error("bench", "want 1 to %d kernels (see warpproof bench --help)", MOST_KERNELS);
     }
+    o.rounds = o.rounds > 0 ? o.rounds : USUAL_ROUNDS;
     code = code >= 0 ? code : check_options(&o);
     code = code >= 0 ? code : bench((const char *const *)argv + optind, count, &o);
     sets_free(&o.sets);

@@ -36,6 +36,8 @@ Test(command, usage) {
     expect_result(run_command("gate --json"), 2, "needs a value");
     expect_result(run_command("gate --json -"), 2, "--json -: want the name of a file; standard output is /dev/stdout");
     expect_result(run_command("gate --json ''"), 2, "--json: want the name of a file");
+    expect_result(run_command("gate --json x --json y"), 2, "--json is given twice");
+    expect_result(run_command("gate --device 1 --device all"), 2, "--device is given twice");
     expect_result(run_command("gate ''"), 2, "warpproof gate: a PATTERN is empty");
     expect_result(run_command("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
     expect_result(run_command("list cases ''"), 2, "warpproof list: a PATTERN is empty");
