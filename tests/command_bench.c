@@ -83,6 +83,8 @@ static void expect(const char *variables, const char *arguments, int code, const
                    const char *const *absent) {
     struct result r = bench(variables, arguments);
     cr_expect_eq(r.code, code, "%s bench %s: exit %d, expected %d:\n%s", variables, arguments, r.code, code, r.text);
+    cr_expect(!strstr(r.text, "fake: a store outside"), "%s bench %s: there is no band:\n%s", variables, arguments,
+              r.text);
     for (size_t i = 0; there && there[i]; ++i)
         cr_expect(strstr(r.text, there[i]), "%s bench %s: '%s' is missing in\n%s", variables, arguments, there[i],
                   r.text);
@@ -178,6 +180,8 @@ Test(bench, no_figure_of_what_is_wrong) {
         {"late", "byte 128 of buffer y: want 0x00000040, got 0x00000041"},
         {"unwritten", "byte 252 of buffer y: want 0x0000007e, got 0x7fa5dead"},
         {"input", "byte 8 of buffer x: want 0x00000002, got 0x00000006"},
+        {"before", "a store outside buffer y, at byte -3 of its 256; copy "},
+        {"after", "a store outside buffer y, at byte 256 of its 256; copy "},
         {"resources", "double_i32: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"},
         {"static", "232449 of static shared memory, a block of Fake GPU has at most 232448"},
         {"fault", "the GPU stopped a launch: CUDA_ERROR_ILLEGAL_ADDRESS (700)"},
@@ -188,6 +192,9 @@ Test(bench, no_figure_of_what_is_wrong) {
         expect(variables, "a.yaml --no-ceilings --rounds 3", 1,
                LIST("A  a             wrong: no figure: ", faults[i][1], "0 allocations left"), LIST("1000.00"));
     }
+    expect("FAKE_CUDA=after", "then.yaml --rounds 1", 1,
+           LIST("wrong: no figure: a store outside buffer s, at byte 32 of"),
+           LIST("1500.00")); /* scratch has bands too */
     expect("FAKE_CUDA=fault", "a.yaml b.yaml --rounds 3", 1,
            LIST("B  b             not measured: no figure: the GPU was reset after a"), LIST("1250.00"));
     expect("FAKE_CUDA=clock", "a.yaml --no-ceilings --rounds 3", 3, LIST("says that no time has passed"), NULL);
