@@ -47,7 +47,7 @@ static const char usage[] =
     "  --help             this text\n"
     "\n"
     "exit: 0 done, 1 the kernel is wrong or executes another number than its closed forms or a GPU's counters say, 2 "
-    "input or\nusage error\n";
+    "input or\nusage error, 3 no kernel matches a PATTERN, or nothing was compared\n";
 
 struct options {
     struct sets sets;

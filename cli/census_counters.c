@@ -18,12 +18,12 @@ enum standing { EQUAL, EXPLAINED, RED };
 
 struct comparing {
     const char *file; /* of the GPU's counts */
-    const char *why;  /* the file of explanations, for messages */
+    char *why;        /* the file of explanations */
     struct counter_table table;
     bool *used; /* (table.count) */
     struct counter_explanations explained;
-    bool *held; /* (explained.count) it fitted some launch */
-    size_t launches, counts[3];
+    bool *held;                        /* (explained.count) it fitted some launch */
+    size_t launches, counts[3], zeros; /* of the equal ones those that are 0 on both sides */
     struct json_lines json;
 };
 
@@ -112,40 +112,59 @@ static bool executes(const struct pair *p, const struct counter_quantity *q, con
     return false;
 }
 
-/* NULL: the explanation holds for these counts; else what is wrong with it, which the caller frees. */
-static char *contradiction(const struct pair *p, size_t quantity, const struct counter_explanation *x, uint64_t machine,
-                           uint64_t gpu) {
+/* *wrong = NULL: the explanation holds for these counts; else what is wrong with it, which the caller frees. False with
+ * the reason in e where its file is at fault: the difference has no value, or is 0. */
+static bool contradiction(const struct pair *p, size_t quantity, const struct counter_explanation *x, uint64_t machine,
+                          uint64_t gpu, char **wrong, struct error *e) {
     const struct counter_quantity *q = &counter_quantities[quantity];
-    struct error e;
     int64_t difference = 0;
-    for (size_t i = 0; i < x->line_count; ++i) {
+    if (x->difference != NULL && !claimed(p, x->difference, &difference, e)) {
+        return false;
+    }
+    if (x->difference != NULL && difference == 0) {
+        return expr_fail(x->difference, e, "difference is 0 for %s of %.200s: a reason explains what differs", q->name,
+                         p->name);
+    }
+    *wrong = machine == gpu ? must_strdup("they are equal") : NULL;
+    for (size_t i = 0; *wrong == NULL && i < x->line_count; ++i) {
         if (!executes(p, q, x->lines[i])) {
-            return must_format("%s executes no %s", x->lines[i],
-                               q->class < CLASSES && machine > 0 ? class_names[q->class] : "instruction");
+            *wrong = must_format("%s executes no %s", x->lines[i],
+                                 q->class < CLASSES && machine > 0 ? class_names[q->class] : "instruction");
         }
     }
-    if (x->difference != NULL) {
-        return !claimed(p, x->difference, &difference, &e) ? must_strdup(e.text)
-               : difference == (int64_t)gpu - (int64_t)machine
-                   ? NULL
-                   : must_format("%s is %lld", spec_expr_text(x->difference), (long long)difference);
-    }
     const double percent = machine > 0 ? 100 * ((double)gpu - (double)machine) / (double)machine : INFINITY;
-    return machine == gpu                              ? must_strdup("they are equal")
-           : percent >= x->least && percent <= x->most ? NULL
-                                                       : must_format("it says %g to %g %%", x->least, x->most);
+    if (*wrong == NULL && x->difference != NULL && difference != (int64_t)gpu - (int64_t)machine) {
+        *wrong = must_format("%s is %lld", spec_expr_text(x->difference), (long long)difference);
+    } else if (*wrong == NULL && x->difference == NULL && !(percent >= x->least && percent <= x->most)) {
+        *wrong = must_format("it says %g to %g %%", x->least, x->most);
+    }
+    return true;
 }
 
 /* ---- one launch ---- */
 
-static enum standing compare(struct comparing *c, const struct pair *p, size_t q, const char **why) {
-    const uint64_t machine = counter_of(&counter_quantities[q], p->machine), gpu = p->gpu->counts[q];
-    const struct counter_explanation *x = counter_explained(&c->explained, p->rung->spec->kernel, p->launch->entry, q);
-    char part[40] = "=", *wrong = x != NULL ? contradiction(p, q, x, machine, gpu) : NULL;
-    const enum standing s = wrong != NULL || (x == NULL && machine != gpu) ? RED : machine != gpu ? EXPLAINED : EQUAL;
+/* The explanation of a launch's quantity, or NULL; one that a launch has is not unused. */
+static const struct counter_explanation *explanation(struct comparing *c, const struct rung *r,
+                                                     const struct spec *launch, size_t q) {
+    const struct counter_explanation *x = counter_explained(&c->explained, r->spec->kernel, launch->entry, q);
     if (x != NULL) {
         c->held[x - c->explained.items] = true;
     }
+    return x;
+}
+
+static bool compare(struct comparing *c, const struct pair *p, size_t q, enum standing *standing, const char **why,
+                    struct error *e) {
+    const uint64_t machine = counter_of(&counter_quantities[q], p->machine), gpu = p->gpu->counts[q];
+    const struct counter_explanation *x = explanation(c, p->rung, p->launch, q);
+    char part[40] = "=", *wrong = NULL;
+    if (x != NULL && !contradiction(p, q, x, machine, gpu, &wrong, e)) {
+        return false;
+    }
+    const enum standing s = wrong != NULL || (x == NULL && machine != gpu) ? RED : machine != gpu ? EXPLAINED : EQUAL;
+    c->counts[s]++;
+    c->zeros += s == EQUAL && machine == 0;
+    *standing = s;
     *why = x != NULL ? x->why : NULL;
     if (machine != gpu && machine > 0) {
         snprintf(part, sizeof part, "%+.2f %%", 100 * ((double)gpu - (double)machine) / (double)machine);
@@ -165,21 +184,23 @@ static enum standing compare(struct comparing *c, const struct pair *p, size_t q
         printf("\n");
     }
     free(wrong);
-    return s;
+    return true;
 }
 
-static void compare_counts(struct comparing *c, const struct pair *p, bool json) {
+static bool compare_counts(struct comparing *c, const struct pair *p, bool json, struct error *e) {
     static const char *const words[] = {"equal", "explained", "differs"};
     struct fy_document *d = json ? json_next(&c->json) : NULL;
     struct fy_node *map = d != NULL ? fy_node_create_mapping(d) : NULL, *counts = d ? fy_node_create_mapping(d) : NULL;
-    for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
+    bool good = true;
+    for (size_t q = 0; good && q < COUNTER_QUANTITIES; ++q) {
+        const char *why;
+        enum standing s;
         if (!c->table.counted[q]) {
+            explanation(c, p->rung, p->launch, q);
             continue;
         }
-        const char *why;
-        const enum standing s = compare(c, p, q, &why);
-        c->counts[s]++;
-        if (d != NULL) {
+        good = compare(c, p, q, &s, &why, e);
+        if (good && d != NULL) {
             struct fy_node *one = fy_node_create_mapping(d);
             json_add(d, one, "machine", json_number(d, "%" PRIu64, counter_of(&counter_quantities[q], p->machine)));
             json_add(d, one, "gpu", json_number(d, "%" PRIu64, p->gpu->counts[q]));
@@ -196,6 +217,21 @@ static void compare_counts(struct comparing *c, const struct pair *p, bool json)
         json_add_string(d, map, "ptx", p->gpu->digest);
         json_add(d, map, "counts", counts);
         json_put(&c->json, d, map);
+    }
+    return good;
+}
+
+/* The kernel's lines of the table are of a launch, and explanations of its launches are not unused, though none is
+ * compared. */
+static void leave_out(struct comparing *c, const struct rung *r) {
+    for (size_t i = 0; i < c->table.count; ++i) {
+        c->used[i] |= strcmp(c->table.launches[i].kernel, r->spec->kernel) == 0 &&
+                      c->table.launches[i].number <= r->spec->then_count + 1;
+    }
+    for (size_t i = 0; i <= r->spec->then_count; ++i) {
+        for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
+            explanation(c, r, rung_launch(r, i), q);
+        }
     }
 }
 
@@ -239,8 +275,10 @@ static bool compare_kernel(struct comparing *c, const struct rung *r, bool json,
             return false;
         }
         c->launches++;
-        if (p.gpu != NULL) {
-            compare_counts(c, &p, json);
+        if (p.gpu == NULL) {
+            leave_out(c, r);
+        } else if (!compare_counts(c, &p, json, e)) {
+            return false;
         }
     }
     return true;
@@ -278,8 +316,8 @@ static void compare_rest(struct comparing *c, const struct ladder *l) {
 
 static void print_sum(const struct comparing *c) {
     const char *between = "; not counted: ";
-    printf("\n%zu launch%s: %zu counts equal, %zu explained, %zu wrong", c->launches, c->launches == 1 ? "" : "es",
-           c->counts[EQUAL], c->counts[EXPLAINED], c->counts[RED]);
+    printf("\n%zu launch%s: %zu counts equal, %zu both zero, %zu explained, %zu wrong", c->launches,
+           c->launches == 1 ? "" : "es", c->counts[EQUAL] - c->zeros, c->zeros, c->counts[EXPLAINED], c->counts[RED]);
     for (size_t q = 0; q < COUNTER_QUANTITIES; ++q) {
         if (!c->table.counted[q]) {
             printf("%s%s", between, counter_quantities[q].name);
@@ -291,17 +329,14 @@ static void print_sum(const struct comparing *c) {
 
 static bool read_inputs(struct comparing *c, const struct ladder *l, const struct ladder_request *q,
                         const struct judging *j, struct error *e) {
-    static const char name[] = "fixtures/counters/explained.yaml";
-    char *own = must_format("%s/%s", l->root, name);
-    c->why = q->explained != NULL ? q->explained : name;
-    const char *path = q->explained != NULL ? q->explained : own;
+    c->why =
+        q->explained != NULL ? must_strdup(q->explained) : must_format("%s/fixtures/counters/explained.yaml", l->root);
     const bool good =
-        json_spares(j->json, c->file, e) && json_spares(j->json, path, e) &&
+        json_spares(j->json, c->file, e) && json_spares(j->json, c->why, e) &&
         counter_table_read(c->file, &c->table, e) &&
-        ((q->explained == NULL && access(path, F_OK) != 0) || counter_explanations_read(path, &c->explained, e));
+        ((q->explained == NULL && access(c->why, F_OK) != 0) || counter_explanations_read(c->why, &c->explained, e));
     c->used = must_calloc(c->table.count + 1, sizeof *c->used);
     c->held = must_calloc(c->explained.count + 1, sizeof *c->held);
-    free(own);
     return good;
 }
 
@@ -323,10 +358,14 @@ int census_counters(struct ladder *l, const struct ladder_request *q, const stru
         rung_run(r, j);
         if (r->why != NULL) {
             printf("%-34s %s\n", r->spec->kernel, r->why);
+            leave_out(&c, r);
             open = true;
         } else if (!rung_passed(r)) {
+            const bool kernel = verdict_is_wrong_kernel(outcome_verdict(&r->outcome));
             terminal_failure(stdout, &r->outcome, NULL, 0);
-            wrong = true;
+            leave_out(&c, r);
+            wrong |= kernel;
+            open |= !kernel;
         } else {
             good = compare_kernel(&c, r, json, &e);
         }
@@ -335,17 +374,15 @@ int census_counters(struct ladder *l, const struct ladder_request *q, const stru
         compare_rest(&c, l);
         print_sum(&c);
     }
-    if (json) {
-        struct error late;
-        const bool written = json_end(&c.json, j->json, &late);
-        if (good && !written) {
-            e = late;
-        }
-        good = good && written;
+    if (json && good) {
+        good = json_end(&c.json, j->json, &e);
+    } else if (json) {
+        json_drop(&c.json);
     }
     const size_t compared = c.counts[EQUAL] + c.counts[EXPLAINED] + c.counts[RED];
     counter_table_free(&c.table);
     counter_explanations_free(&c.explained);
+    free(c.why);
     free(c.used);
     free(c.held);
     if (!good) {

@@ -66,6 +66,8 @@ static bool percent(const struct reader *r, const struct yaml_node *node, struct
     if (!yaml_integer(r->doc, node->first, "percent", -100, 1000000, &least, r->e) ||
         !yaml_integer(r->doc, node->first->next, "percent", least, 1000000, &most, r->e))
         return false;
+    if (!least && !most)
+        return yaml_fail(r->doc, node, 0, r->e, "percent: [0, 0] is no difference");
     x->least = (double)least;
     x->most = (double)most;
     return true;
@@ -87,6 +89,16 @@ static bool lines(const struct reader *r, const struct yaml_node *node, struct c
     return true;
 }
 
+/* Names have values of a launch only; what has none is refused here where it is 0. */
+static bool difference_of(const struct reader *r, const struct yaml_node *node, struct counter_explanation *x) {
+    const struct shape none = {NULL, 0};
+    struct error ignored;
+    int64_t value;
+    return (x->difference = expr_read(r->doc, node, "difference", r->e)) &&
+           (!expr_eval(x->difference, &none, &value, &ignored) || value ||
+            expr_fail(x->difference, r->e, "difference is 0: a reason explains what differs"));
+}
+
 static bool read_one(const struct reader *r, const struct yaml_node *map, struct counter_explanation *x) {
     static const char *const keys[] = {"kernel", "quantity", "entry", "difference", "percent", "why", "lines", NULL};
     const struct yaml_node *kernel, *quantity, *why,
@@ -106,8 +118,7 @@ static bool read_one(const struct reader *r, const struct yaml_node *map, struct
     return texts(r, kernel, "kernel", &x->kernels, &x->kernel_count) && quantities(r, quantity, x->quantities) &&
            line_of_text(r, why, "why", MOST_WHY, &x->why) &&
            (!entry || line_of_text(r, entry, "entry", 200, &x->entry)) && (!places || lines(r, places, x)) &&
-           (!range || percent(r, range, x)) &&
-           (!difference || (x->difference = expr_read(r->doc, difference, "difference", r->e)));
+           (!range || percent(r, range, x)) && (!difference || difference_of(r, difference, x));
 }
 
 bool counter_explanations_read(const char *path, struct counter_explanations *x, struct error *e) {

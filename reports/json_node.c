@@ -109,3 +109,10 @@ bool json_end(struct json_lines *l, const char *path, struct error *e) {
     free(l->text);
     return good;
 }
+
+void json_drop(struct json_lines *l) {
+    if (l->out != NULL) {
+        fclose(l->out);
+    }
+    free(l->text);
+}

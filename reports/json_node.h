@@ -37,5 +37,7 @@ struct fy_document *json_next(struct json_lines *l);
 void json_put(struct json_lines *l, struct fy_document *d, struct fy_node *root);
 /* Puts the lines into the file, whole or not at all, and frees them. False with the reason in e. */
 bool json_end(struct json_lines *l, const char *path, struct error *e);
+/* Frees them instead, and writes nothing. */
+void json_drop(struct json_lines *l);
 
 #endif

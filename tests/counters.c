@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(counters, .init = make_folder, .fini = remove_folder);
 
@@ -136,6 +137,9 @@ Test(counters, bad_explanations_are_named) {
         {", why: y", "", "why"},
         {"why: y", "why: \"a\\nb\"", "why: want one line of at most 400 bytes"},
         {"-2 * warps", "-2 *", "difference"},
+        {"-2 * warps", "0", "x.yaml:1:63: difference is 0: a reason explains what differs\n"},
+        {"-2 * warps", "1 - 1 % 7", "x.yaml:1:63: difference is 0"},
+        {"percent: [-30, 10]", "percent: [0, 0]", "percent: [0, 0] is no difference"},
         {"f.cu:12", "f.cu", "lines: want FILE:LINE"},
         {"f.cu:12", "f.cu:0", "lines: want FILE:LINE"},
         {"why: x", "because: x", "because"},
@@ -254,7 +258,7 @@ static char *changed(const char *table, const char *const (*pairs)[2], size_t co
 Test(counters, what_differs_is_red_under_its_name) {
     enter_project("cp $d/gpu/kernels/mmq_half_t.yaml $d/gpu/kernels/mmq_half_raw.yaml gpu/kernels");
     char *table = machine_table("mmq_half_t"), *bad;
-    EXPECT(compare(table, NULL, "mmq_half_t"), 0, "\n1 launch: 21 counts equal, 0 explained, 0 wrong\n");
+    EXPECT(compare(table, NULL, "mmq_half_t"), 0, "\n1 launch: 15 counts equal, 6 both zero, 0 explained, 0 wrong\n");
 
     static const char *const counts[][2] = {{"\t4096\t54016\t", "\t4097\t54016\t"},
                                             {"\t2048\t3072\t", "\t1024\t3072\t"},
@@ -264,7 +268,7 @@ Test(counters, what_differs_is_red_under_its_name) {
            "\nmmq_half_t                         mma                          4096         4097  +0.02 %   DIFFERS\n",
            "\nmmq_half_t                         ldmatrix                     2048         1024  -50.00 %   DIFFERS\n",
            "\nmmq_half_t                         ld.local                        0            5  +5   DIFFERS\n",
-           ": 18 counts equal, 0 explained, 3 wrong\n");
+           ": 13 counts equal, 5 both zero, 0 explained, 3 wrong\n");
     free(bad);
 
     bad = replaced(table, "mmq_half_t\t1\t", "mmq_half_t\t2\t");
@@ -291,7 +295,7 @@ Test(counters, what_differs_is_red_under_its_name) {
          *none = replaced(line, "mmq_half_t\t", "mmq_\ahalf\t");
     bad = must_format("%s%s%s", table, left_out, none);
     EXPECT(compare(bad, NULL, "mmq_half_t"), 1, "t.tsv:5 UNKNOWN: gpu/kernels has no launch 1 of mmq_\\x07half\n",
-           "21 counts equal, 0 explained, 1 wrong");
+           "15 counts equal, 6 both zero, 0 explained, 1 wrong");
     free(bad);
     free(left_out);
     free(none);
@@ -306,8 +310,6 @@ Test(counters, what_differs_is_red_under_its_name) {
         "- {kernel: mmq_*, quantity: ld.local, why: no part of nothing, percent: [0, 1000000]}\n"
         "- {kernel: mmq_*, quantity: instructions, why: x, percent: [-20, 20]}\n"
         "- {kernel: mmq_*, quantity: ldmatrix.wavefronts, why: x, difference: 8}\n"
-        "- {kernel: mmq_*, quantity: ld.shared.conflicts, why: x, difference: 0}\n"
-        "- {kernel: mmq_*, quantity: st.shared.wavefronts, why: x, difference: nosuch}\n"
         "- {kernel: mmq_*, quantity: st.global, why: x, difference: 1, lines: ['gpu/kernels/mmq_half_t.cu:1']}\n";
     static const char *const more[][2] = {{"\t4096\t54016\t", "\t4097\t54016\t"},
                                           {"\t2048\t3072\t", "\t1024\t2560\t"},
@@ -317,9 +319,56 @@ Test(counters, what_differs_is_red_under_its_name) {
            "          2048         1024  -50.00 %   DIFFERS from ", "x.yaml:4: blocks - ld_shared_conflicts is -7166\n",
            "          4096         4097  +0.02 %  in range\n", "0            5  +5   DIFFERS from ",
            "x.yaml:6: it says 0 to 1e+06 %\n", "  =   DIFFERS from ", "x.yaml:7: they are equal\n",
-           "x.yaml:8: 8 is 8\n", "nosuch", "x.yaml:11: gpu/kernels/mmq_half_t.cu:1 executes no st.global\n",
-           "0            1  +1   DIFFERS\n", ": 12 counts equal, 2 explained, 7 wrong\n");
+           "x.yaml:8: they are equal\n", "x.yaml:9: gpu/kernels/mmq_half_t.cu:1 executes no st.global\n",
+           "0            1  +1   DIFFERS\n", ": 9 counts equal, 4 both zero, 2 explained, 6 wrong\n");
     free(bad);
+    free(table);
+    leave_project();
+}
+
+/* A reason whose difference has no value, or is 0, is an error of its file, with its place; nothing is written. */
+Test(counters, a_reason_must_have_a_value) {
+    static const struct {
+        const char *difference, *says;
+    } rows[] = {
+        {"nosuch", ":1:55: 'nosuch' has no value; known: "},
+        {"1 / ld_local", ":1:57: division by zero\n"},
+        {"9223372036854775807 * mma", ":1:75: the result does not fit"},
+        {"mma - 4096", ":1:55: difference is 0 for mma of mmq_half_t: a reason explains what differs\n"},
+    };
+    enter_project("cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels");
+    char *table = machine_table("mmq_half_t"), *path = path_of("out.json"), *json = must_format("--json %s", path);
+    for (size_t i = 0; i<sizeof rows / sizeof *rows; i += command_stride()> 1 ? 3 : 1) {
+        char *explained =
+            must_format("- {kernel: '*', quantity: mma, why: x, difference:    %s}\n", rows[i].difference);
+        EXPECT(compare(table, explained, json), 2, rows[i].says, "x.yaml:1:", "^\n");
+        cr_expect(access(path, F_OK) != 0, "%s is written", path);
+        free(explained);
+    }
+    free(json);
+    free(path);
+    free(table);
+    leave_project();
+}
+
+/* A kernel that cannot be run is bad input, and neither its line nor a reason for it is anything else. */
+Test(counters, a_kernel_that_is_not_run) {
+    enter_project("cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels && mkdir fixtures/counters && echo "
+                  "'- {kernel: mmq_half_t, quantity: mma, why: x, difference: 1}' > fixtures/counters/explained.yaml");
+    char *table = machine_table("mmq_half_t"), *hidden = replaced(table, "mmq_half_t\t1\t", "mmq_half_t\t2\t");
+    put_file("t.tsv", table, strlen(table));
+    put_file("hidden.tsv", hidden, strlen(hidden));
+    char *link = path_of("fixtures/ptx");
+    cr_assert_eq(unlink(link), 0, "%s is no link", link);
+    struct result r = run_command("census --table --counters %s/t.tsv", run_folder);
+    cr_expect(r.code == 2 && strstr(r.text, "mmq_half_t.ptx") && !strstr(r.text, "UNKNOWN") &&
+                  !strstr(r.text, "UNUSED") && strstr(r.text, "\n0 launches: 0 counts equal"),
+              "exit %d: %s", r.code, r.text);
+    free(r.text);
+    free(link);
+    expect_result(run_command("census --table --counters %s/hidden.tsv", run_folder), 1,
+                  "hidden.tsv:3 UNKNOWN: gpu/kernels has no launch 2 of mmq_half_t\n");
+    free(hidden);
     free(table);
     leave_project();
 }
@@ -332,7 +381,7 @@ Test(counters, launches_that_follow) {
     char *table = machine_table("mmq_half_q6_k_exp"), *second = strstr(table, "\nmmq_half_q6_k_exp\t2\t") + 1;
     expect_result(run_command("census --table --counters %s/zeros.tsv", run_folder), 1,
                   "fixtures/counters/explained.yaml:1 UNUSED: there is no launch that it explains\n");
-    expect_result(compare(table, NULL, ""), 0, "\n2 launches: 42 counts equal, 0 explained, 0 wrong\n");
+    expect_result(compare(table, NULL, ""), 0, "\n2 launches: 20 counts equal, 22 both zero, 0 explained, 0 wrong\n");
     *second = 0;
     expect_result(compare(table, NULL, ""), 1, "mmq_half_q6_k_exp/2                MISSING: ");
     free(table);
@@ -355,19 +404,43 @@ Test(counters, options_go_together) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         expect_result(run_command("census %s", rows[i].arguments), 2, rows[i].says);
+    expect_result(run_command("census --table nosuchkernel"), 3, "no kernel of gpu/kernels matches 'nosuchkernel'");
+    expect_result(run_command("census --help"), 0, ", 3 no kernel matches a PATTERN, or nothing was compared\n");
+}
+
+/* All quantities were counted of all launches that were compared, and none is wrong. */
+static bool is_complete(const struct result *r) {
+    return r->code == 0 && strstr(r->text, " explained, 0 wrong\n") && !strstr(r->text, "; not counted: ");
 }
 
 /* What GPUs have counted of today's kernels: every launch, or in a build with the sanitisers two kernels. */
 Test(counters, the_machine_counts_what_a_gpu_counted, .timeout = 600) {
     glob_t files;
-    const int none = glob("fixtures/golden/counters_*.tsv", 0, NULL, &files);
-    if (none)
-        cr_skip_test("no GPU's counters are kept");
-    for (size_t i = 0; !none && i < files.gl_pathc; ++i)
-        expect_result(run_command("census --table --counters %s %s", files.gl_pathv[i],
-                                  command_stride() == 1 ? "" : "mmq_half_t mmq_wide_lda_kd8"),
-                      0, " explained, 0 wrong");
+    cr_assert_eq(glob("fixtures/golden/counters_*.tsv", 0, NULL, &files), 0, "no GPU's counters are kept");
+    for (size_t i = 0; i < files.gl_pathc; ++i) {
+        struct result r = run_command("census --table --counters %s %s", files.gl_pathv[i],
+                                      command_stride() == 1 ? "" : "mmq_half_t mmq_wide_lda_kd8");
+        const size_t length = strlen(r.text);
+        cr_expect(is_complete(&r), "%s: exit %d: ...%s", files.gl_pathv[i], r.code,
+                  r.text + (length > 3000 ? length - 3000 : 0));
+        free(r.text);
+    }
     globfree(&files);
+}
+
+/* A table without counts of a quantity agrees with everything: a kept one has them all. */
+Test(counters, a_table_that_does_not_count_is_not_complete) {
+    enter_project("cp $d/gpu/kernels/mmq_half_t.yaml gpu/kernels");
+    char *table = machine_table("mmq_half_t"), *bad = replaced(table, "\t4096\t54016\t", "\t-\t54016\t");
+    struct result whole = compare(table, NULL, ""), part = compare(bad, NULL, "");
+    cr_expect(is_complete(&whole), "exit %d:\n%s", whole.code, whole.text);
+    cr_expect(!is_complete(&part) && part.code == 0 && strstr(part.text, ", 0 wrong; not counted: mma\n"),
+              "exit %d:\n%s", part.code, part.text);
+    free(whole.text);
+    free(part.text);
+    free(bad);
+    free(table);
+    leave_project();
 }
 
 /* ---- ci/counters-device, with stand-ins for ncu and the driver ---- */
