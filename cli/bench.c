@@ -40,7 +40,7 @@ static const char usage[] =
     "nothing\n"
     "was measured\n";
 
-enum { MOST_KERNELS = 16, MOST_ROUNDS = 10000, MOST_SHAPES = 6 };
+enum { MOST_KERNELS = 16, MOST_ROUNDS = 10000, USUAL_ROUNDS = 21, MOST_SHAPES = 6 };
 
 static const struct shape_value six[MOST_SHAPES][3] = {
     {{"nt", 64}, {"od", 4096}, {"id", 4096}},    {{"nt", 512}, {"od", 4096}, {"id", 4096}},
@@ -52,7 +52,7 @@ static const struct shape_value usual[3] = {{"nt", 512}, {"od", 4096}, {"id", 40
 struct options {
     struct sets sets;
     bool six, no_ceilings;
-    int64_t rounds;
+    int64_t rounds; /* 0: not given */
     enum data_class data;
     struct judging judging;
     int argc; /* of the command line, for the record */
@@ -81,13 +81,23 @@ static void bench_free(struct bench *b) {
     free(b->root);
 }
 
-static bool load_kernel(struct bench *b, const char *name, const char *json, struct error *e) {
+/* It has all that the six shapes say. */
+static bool is_product(const struct spec *s, struct error *e) {
+    bool all = true;
+    for (size_t i = 0; i < 3; ++i) {
+        all &= sets_used(s, six[0][i].name);
+    }
+    return all || fail(e, "--shapes six: they are of products, nt x od x id, and %s is none", s->kernel);
+}
+
+static bool load_kernel(struct bench *b, const char *name, bool of_six, const char *json, struct error *e) {
     struct bench_kernel *k = &b->kernels[b->kernel_count];
     char *path = kernel_file(name, b->root, e);
     bool good = path != NULL && json_spares(json, path, e) && (k->spec = spec_load(path, b->root, e)) != NULL;
     b->kernel_count += good;
     free(path);
     return good && json_spares(json, k->spec->ptx, e) && (k->module = spec_module(k->spec, e)) != NULL &&
+           (!of_six || is_product(k->spec, e)) &&
            (sha256_hex(k->module->text, k->module->text_bytes, k->ptx_sha256) ||
             fail(e, "cannot compute the sha256 of %s", k->spec->ptx));
 }
@@ -168,7 +178,7 @@ static int bench(const char *const *names, size_t count, struct options *o) {
     int code = EXIT_INPUT;
     bool good = (b.root = project_root(&e)) != NULL && load_measured_tables(b.root, &e);
     for (size_t i = 0; good && i < count; ++i) {
-        good = load_kernel(&b, names[i], o->judging.json, &e);
+        good = load_kernel(&b, names[i], o->six, o->judging.json, &e);
     }
     if (good) {
         judging_threads("bench", &o->judging);
@@ -193,6 +203,15 @@ static bool parse_class(const char *text, enum data_class *class) {
         }
     }
     return false;
+}
+
+static int take_rounds(const char *text, int64_t *rounds) {
+    if (*rounds > 0) {
+        return usage_error("bench", "--rounds is given twice");
+    }
+    return yaml_parse_integer(text, rounds) == NULL && *rounds >= 1 && *rounds <= MOST_ROUNDS
+               ? -1
+               : usage_error("bench", "--rounds %s: want an integer in 1 .. %d", text, MOST_ROUNDS);
 }
 
 /* What the options say together: -1, or the exit code after a message. */
@@ -223,13 +242,12 @@ int bench_main(int argc, char **argv) {
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct options o = {.rounds = 21,
-                        .data = DATA_RAND,
-                        .judging = {.threads = omp_get_max_threads(), .runner = &runner_device},
-                        .argc = argc};
+    struct options o = {
+        .data = DATA_RAND, .judging = {.threads = omp_get_max_threads(), .runner = &runner_device}, .argc = argc};
     char **typed = must_calloc((size_t)argc + 1, sizeof *typed); /* getopt_long moves argv's around */
     memcpy(typed, argv, (size_t)argc * sizeof *typed);
     o.argv = typed;
+    bool data_given = false;
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
@@ -239,13 +257,13 @@ int bench_main(int argc, char **argv) {
             o.six = strcmp(optarg, "six") == 0;
             code = o.six ? -1 : usage_error("bench", "--shapes %s: want six; --set gives one shape", optarg);
         } else if (c == ROUNDS) {
-            code = yaml_parse_integer(optarg, &o.rounds) == NULL && o.rounds >= 1 && o.rounds <= MOST_ROUNDS
-                       ? -1
-                       : usage_error("bench", "--rounds %s: want an integer in 1 .. %d", optarg, MOST_ROUNDS);
+            code = take_rounds(optarg, &o.rounds);
         } else if (c == DATA) {
-            code = parse_class(optarg, &o.data)
+            code = data_given ? usage_error("bench", "--data is given twice")
+                   : parse_class(optarg, &o.data)
                        ? -1
                        : usage_error("bench", "--data %s: want exact, coded, adv or rand", optarg);
+            data_given = true;
         } else if (c == CEILINGS || c == NO_CEILINGS) {
             o.no_ceilings = c == NO_CEILINGS;
         } else {
@@ -256,6 +274,7 @@ int bench_main(int argc, char **argv) {
     if (code < 0 && (count < 1 || count > MOST_KERNELS)) {
         code = usage_error("bench", "want 1 to %d kernels (see warpproof bench --help)", MOST_KERNELS);
     }
+    o.rounds = o.rounds > 0 ? o.rounds : USUAL_ROUNDS;
     code = code >= 0 ? code : check_options(&o);
     code = code >= 0 ? code : bench((const char *const *)argv + optind, count, &o);
     sets_free(&o.sets);

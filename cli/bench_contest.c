@@ -4,6 +4,7 @@
 #include "../ref/checked.h"
 #include "../ref/rcp_approx.h"
 #include "bench_right.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,18 +59,29 @@ static void take_part(const struct arena *a, struct entrant *x, struct timed *t)
     x->entry->warm = (t->copies - 1) * t->bytes < TIMING_L2_TIMES * a->figures.l2_bytes;
 }
 
-/* nt * od * id of a product; 0: it is none, or has no such names. */
-static double macs_of(const struct spec *s, const struct shape *shape) {
-    static const char *const names[] = {"nt", "od", "id"};
-    double macs = s->contract != NULL && contract_named(s->contract)->weight == NULL ? 0 : 1;
-    for (int i = 0; i < 3; ++i) {
-        double value = 0;
-        for (size_t k = 0; k < shape->count; ++k) {
-            value = strcmp(shape->values[k].name, names[i]) == 0 ? (double)shape->values[k].value : value;
-        }
-        macs *= value;
+static const char *const product_names[3] = {"nt", "od", "id"};
+
+/* 0: there is no such name. */
+static int64_t value_of(const struct shape_value *values, size_t count, const char *name) {
+    int64_t value = 0;
+    for (size_t k = 0; k < count; ++k) {
+        value = strcmp(values[k].name, name) == 0 ? values[k].value : value;
     }
-    return macs;
+    return value;
+}
+
+/* nt * od * id of a product: its contract says so, or its launch file uses the three names, and they are positive. 0:
+ * it is none, or what it does cannot be counted. */
+static double macs_of(const struct spec *s, const struct shape *shape) {
+    size_t macs = s->contract != NULL && contract_named(s->contract)->weight == NULL ? 0 : 1;
+    for (int i = 0; i < 3; ++i) {
+        const int64_t value =
+            sets_used(s, product_names[i]) ? value_of(shape->values, shape->count, product_names[i]) : 0;
+        if (value <= 0 || !size_mul(macs, (size_t)value, &macs)) {
+            return 0;
+        }
+    }
+    return (double)macs;
 }
 
 /* "Cuda compilation tools, release 13.0, V13.0.88", from the comments ahead of the text; NULL: it does not say. */
@@ -80,16 +92,34 @@ static char *toolkit_of(const struct ptx_module *m) {
                       : NULL;
 }
 
-/* The values that the launch file, or its contract, uses. */
-static void keep_shape(struct bench_shape *out, const struct spec *s, const struct shape *shape) {
-    const bool rows = s->contract != NULL && contract_named(s->contract)->weight != NULL;
-    out->values = must_calloc(shape->count + 1, sizeof *out->values);
+/* Names and values that the launch file, or its contract, uses. */
+static void keep_values(struct bench_entry *x, const struct spec *s, const struct shape *shape) {
+    x->values = must_calloc(shape->count + 1, sizeof *x->values);
     for (size_t i = 0; i < shape->count; ++i) {
         const struct shape_value *v = &shape->values[i];
-        if (rows || strcmp(v->name, "od") != 0 || spec_uses(s, v->name)) {
-            out->values[out->value_count++] = (struct shape_value){must_strdup(v->name), v->value};
+        if (sets_used(s, v->name)) {
+            x->values[x->value_count++] = (struct shape_value){must_strdup(v->name), v->value};
         }
     }
+}
+
+/* Two that do not do the same work: a product beside something else, or one name with two values. */
+static bool comparable(const struct bench_entry *a, const struct bench_entry *b, struct error *e) {
+    if ((a->macs > 0) != (b->macs > 0)) {
+        const bool first = a->macs > 0;
+        return fail(e, "%s is a product, nt x od x id, and %s is none: they cannot be compared",
+                    first ? a->name : b->name, first ? b->name : a->name);
+    }
+    for (size_t i = 0; i < a->value_count; ++i) {
+        const struct shape_value *v = &a->values[i];
+        for (size_t k = 0; k < b->value_count; ++k) {
+            if (strcmp(v->name, b->values[k].name) == 0 && v->value != b->values[k].value) {
+                return fail(e, "%s has %s = %" PRId64 " and %s %s = %" PRId64 ": they cannot be compared", a->name,
+                            v->name, v->value, b->name, v->name, b->values[k].value);
+            }
+        }
+    }
+    return true;
 }
 
 /* The operands, the launch and its copies on the GPU. False: nothing can be measured at all. */
@@ -137,12 +167,15 @@ static bool join(struct arena *a, struct entrant *x, const struct bench_kernel *
     return true;
 }
 
-static bool join_kernel(struct arena *a, const struct bench_kernel *k, enum bench_role role, struct error *e) {
+static struct shape_value *shape_of(const struct contest *c, const struct spec *s, size_t *count) {
+    return sets_merge(s, c->sets, c->more, s->contract != NULL ? c->more_count : 0, count);
+}
+
+/* What it is and at which shape, before anything is made of it. */
+static bool enter(struct arena *a, const struct bench_kernel *k, enum bench_role role, struct error *e) {
     size_t count;
-    struct shape_value *values = sets_merge(k->spec, a->contest->sets, a->contest->more,
-                                            k->spec->contract != NULL ? a->contest->more_count : 0, &count);
+    struct shape_value *values = shape_of(a->contest, k->spec, &count);
     const struct shape shape = {values, count};
-    const struct bench_entry *first = &a->out->entries[0];
     struct entrant *x = &a->entrants[a->count];
     x->entry = &a->out->entries[a->count++];
     a->out->count = a->count;
@@ -155,25 +188,31 @@ static bool join_kernel(struct arena *a, const struct bench_kernel *k, enum benc
         .macs = macs_of(k->spec, &shape),
     };
     memcpy(x->entry->ptx_sha256, k->ptx_sha256, sizeof x->entry->ptx_sha256);
-    if (a->count == 1) {
-        keep_shape(a->out, k->spec, &shape);
+    keep_values(x->entry, k->spec, &shape);
+    free(values);
+    bool good = true;
+    for (size_t i = 0; good && i + 1 < a->count; ++i) {
+        good = comparable(&a->out->entries[i], x->entry, e);
     }
-    bool good = first->macs == x->entry->macs || first->macs == 0 || x->entry->macs == 0 ||
-                fail(e, "%s does %.6g multiply-adds and %s %.6g: they cannot be compared", first->name, first->macs,
-                     x->entry->name, x->entry->macs);
-    good = good && join(a, x, k, &shape, e);
+    return good;
+}
+
+static bool join_kernel(struct arena *a, struct entrant *x, const struct bench_kernel *k, struct error *e) {
+    size_t count;
+    struct shape_value *values = shape_of(a->contest, k->spec, &count);
+    const struct shape shape = {values, count};
+    const bool good = join(a, x, k, &shape, e);
     free(values);
     return good;
 }
 
 /* A ceiling that cannot be had has no figure, and that is all. */
 static void join_ceiling(struct arena *a, enum cublas_kind kind) {
-    size_t size[3] = {0};
-    static const char *const names[] = {"nt", "od", "id"};
-    for (size_t k = 0; k < a->out->value_count; ++k) {
-        for (int i = 0; i < 3; ++i) {
-            size[i] = strcmp(a->out->values[k].name, names[i]) == 0 ? (size_t)a->out->values[k].value : size[i];
-        }
+    const struct bench_entry *first = &a->out->entries[0];
+    struct shape_value *values = must_calloc(3, sizeof *values);
+    for (int i = 0; i < 3; ++i) {
+        values[i] = (struct shape_value){must_strdup(product_names[i]),
+                                         value_of(first->values, first->value_count, product_names[i])};
     }
     struct error why;
     struct entrant *x = &a->entrants[a->count];
@@ -182,10 +221,13 @@ static void join_ceiling(struct arena *a, enum cublas_kind kind) {
     *x->entry = (struct bench_entry){.role = BENCH_CEILING,
                                      .name = must_strdup(cublas_names[kind]),
                                      .about = must_strdup(cublas_abouts[kind]),
+                                     .values = values,
+                                     .value_count = 3,
                                      .launches = 1,
-                                     .macs = a->out->entries[0].macs};
+                                     .macs = first->macs};
     say(a, "copies for", cublas_names[kind]);
-    if (!cublas_product_open(a->cublas, kind, size[0], size[1], size[2], a->figures.l2_bytes, &x->product, &why)) {
+    if (!cublas_product_open(a->cublas, kind, (size_t)values[0].value, (size_t)values[1].value, (size_t)values[2].value,
+                             a->figures.l2_bytes, &x->product, &why)) {
         put_out(x, false, must_strdup(why.text));
         return;
     }
@@ -342,14 +384,23 @@ static enum contest_end race(struct arena *a, size_t launches, struct error *e) 
 
 static bool enter_all(struct arena *a, struct bench_head *h, struct error *e) {
     const struct contest *c = a->contest;
-    for (size_t i = 0; i <= c->kernel_count; ++i) {
-        const bool control = i == c->kernel_count;
-        if (!join_kernel(a, &c->kernels[control ? 0 : i], control ? BENCH_CONTROL : BENCH_KERNEL, e)) {
-            return false;
-        }
+    const struct bench_kernel *first = &c->kernels[0];
+    bool good = true;
+    for (size_t i = 0; good && i < c->kernel_count; ++i) {
+        good = enter(a, &c->kernels[i], BENCH_KERNEL, e);
+    }
+    good = good && enter(a, first, BENCH_CONTROL, e);
+    for (size_t i = 0; good && i <= c->kernel_count; ++i) {
+        good = join_kernel(a, &a->entrants[i], i < c->kernel_count ? &c->kernels[i] : first, e);
+    }
+    if (!good) {
+        return false;
     }
     struct error why;
-    const bool product = a->out->entries[0].macs > 0;
+    bool product = false; /* of somebody who takes part */
+    for (size_t i = 0; i < a->count; ++i) {
+        product |= a->entrants[i].timed != NULL && a->entrants[i].entry->macs > 0;
+    }
     if (c->ceilings && product && h->no_ceilings == NULL) {
         a->cublas = cublas_open(a->gpu, &why);
         if (a->cublas == NULL) {

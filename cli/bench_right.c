@@ -3,6 +3,7 @@
 #include "../ref/half.h"
 #include "../ref/random.h"
 #include "sets.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,18 +133,23 @@ bool right_check(const struct launch_copies *c, const struct right *right, char 
     for (size_t k = 0; k < b->launch.buffer_count; ++k) {
         const uint8_t *want = expected(b, right, k);
         const size_t bytes = b->launch.buffers[k].bytes;
-        uint8_t *got = want != NULL ? malloc(bytes + 1) : NULL;
-        if (want != NULL && got == NULL) {
+        uint8_t *slot = malloc(c->strides[k]); /* band, contents, band */
+        if (slot == NULL) {
             return fail(e, "no memory for a copy of %zu bytes", bytes);
         }
-        for (size_t i = 0; good && got != NULL && *wrong == NULL && i < t->launched; ++i) {
+        const uint8_t *got = slot + TIMING_BAND;
+        for (size_t i = 0; good && *wrong == NULL && i < t->launched; ++i) {
             const size_t copy = (t->next + t->copies - t->launched + i) % t->copies;
-            good = launch_copies_fetch(c, copy, k, got, e);
-            if (good && memcmp(want, got, bytes) != 0) {
+            int64_t at;
+            good = launch_copies_fetch(c, copy, k, slot, e);
+            if (good && want != NULL && memcmp(want, got, bytes) != 0) {
                 *wrong = describe(b, right, copy, k, want, got);
+            } else if (good && launch_copies_outside(c, k, slot, &at)) {
+                *wrong = must_format("a store outside buffer %s, at byte %" PRId64 " of its %zu; copy %zu",
+                                     b->launch.buffers[k].name, at, bytes, copy);
             }
         }
-        free(got);
+        free(slot);
     }
     return good;
 }

@@ -29,7 +29,8 @@ void rights_free(struct rights *all);
 bool right_disputed(const struct bound *b, const struct right *right);
 /* Fails where nobody says what an output is. */
 bool right_known(const struct bound *b, const struct right *right, struct error *e);
-/* Holds all copies that a launch was on since the poison to it, byte for byte, and the inputs to what they were.
+/* Holds all copies that a launch was on since the poison to it, byte for byte, the inputs to what they were, and all
+ * bands, those of scratch too.
  * *wrong: NULL, or the first that is not (the caller frees it). False: it could not be looked at. */
 bool right_check(const struct launch_copies *c, const struct right *right, char **wrong, struct error *e);
 

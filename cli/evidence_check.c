@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: warpproof evidence check [PATTERN]... [--all] [--evidence FILE]... [-j N]\n"
@@ -21,7 +21,7 @@ static const char usage[] =
     "kernel\n"
     "whose launch file says `evidence: required` is red where a case has no such line: stale or missing.\n"
     "\n"
-    "  --all              the cases of fixtures/cases/all as well\n"
+    "  --all              the cases of fixtures/cases/all as well, which the kept evidence does not have\n"
     "  --evidence FILE    these lines (may be repeated) in place of reports/evidence/*/evidence.jsonl.gz\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
@@ -51,6 +51,7 @@ struct checked { /* a case */
 struct check {
     const struct case_set *set;
     const struct recorded *recorded;
+    bool all;                     /* the lattice as well */
     char (*programs)[DIGEST_HEX]; /* (kernel_count) of kernels that a chosen case runs */
     struct checked *cases;        /* (chosen_count) */
 };
@@ -164,15 +165,16 @@ static void print_row(const struct check *k, size_t first, size_t last, struct s
     printf("%-28s %6zu %8zu %6zu %8zu %6zu  ", s->kernel, last - first, of[STATE_CURRENT], stale, of[STATE_MISSING],
            of[STATE_WRONG]);
     if (newest != NULL) {
-        printf("%s %s, driver %s, nvcc %s\n", newest->date, newest->device, newest->driver, newest->toolkit);
+        printf("%s %s, driver %s, nvcc %s%s\n", newest->date, newest->device, newest->driver, newest->toolkit,
+               s->evidence_required ? "" : "; not required");
     } else {
         printf("%s\n", s->evidence_required ? "never" : "never, and not required");
     }
 }
 
 static void print_rerun(const struct check *k, const struct spec *s) {
-    printf("  again   on a machine with a GPU: %s evidence record '*/%s/*' --out FILE\n", command_again(k->set->root),
-           s->kernel);
+    printf("  again   on a machine with a GPU: %s evidence record '*/%s/*'%s --out FILE\n", command_again(k->set->root),
+           s->kernel, k->all ? " --all" : "");
 }
 
 static void print_stale(const struct check *k, const struct checked *x, size_t count, size_t all) {
@@ -193,7 +195,8 @@ static void print_stale(const struct check *k, const struct checked *x, size_t c
 }
 
 static void print_wrong(const struct checked *x) {
-    printf("\nDIFFERS %s\n", x->c->id);
+    const bool same = strcmp(x->line->output, x->want) == 0;
+    printf("\n%s %s\n", verdict_name(same ? x->line->verdict : VERDICT_DIFFERS), x->c->id);
     if (strcmp(x->line->output, x->want) != 0) {
         printf("  output  %s  the contract's bytes, %s\n", x->want, x->c->contract->name);
         printf("  there   %s  %s's\n", x->line->output[0] != 0 ? x->line->output : "(none)", x->line->device);
@@ -308,7 +311,8 @@ static bool find_files(const char *root, struct options *o, struct error *e) {
     for (int i = 0; i < n; ++i) {
         for (size_t k = 0; k < 2 && entries[i]->d_name[0] != '.'; ++k) {
             char *path = must_format("%s/%s/%s", folder, entries[i]->d_name, names[k]);
-            if (access(path, F_OK) == 0) {
+            struct stat there;
+            if (lstat(path, &there) == 0) { /* a broken link is an error when it is read */
                 o->files = must_realloc(o->files, o->file_count + 1, sizeof *o->files);
                 o->files[o->file_count++] = must_strdup(path);
             }
@@ -366,7 +370,7 @@ static int check(struct options *o) {
         .command = "evidence check", .all = o->all, .patterns = o->patterns, .pattern_count = o->pattern_count};
     struct case_set set;
     struct recorded recorded = {0};
-    struct check k = {.set = &set, .recorded = &recorded};
+    struct check k = {.set = &set, .recorded = &recorded, .all = o->all};
     struct error e;
     int code;
     bool good = case_set_open(&request, &set, &code, &e);

@@ -11,6 +11,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static const char usage[] =
@@ -90,7 +91,9 @@ static void record_case(void *context, const struct case_turn *turn) {
                                 .command = must_strdup(r->o->command)};
     digest_program(module, l->ptx);
     memcpy(l->inputs, out->inputs, sizeof l->inputs);
-    memcpy(l->output, out->digest, sizeof l->output);
+    if (out->complete) { /* else no GPU gave these bytes */
+        memcpy(l->output, out->digest, sizeof l->output);
+    }
 }
 
 static bool identify(struct recording *r, struct error *e) {
@@ -102,6 +105,26 @@ static bool identify(struct recording *r, struct error *e) {
         }
     }
     return true;
+}
+
+/* The driver would load the cubin, and the line would name the PTX. */
+static bool no_cubins(const struct case_set *set, struct error *e) {
+    for (size_t i = 0; i < set->list.count; ++i) {
+        const struct spec *s = set->list.cases[i].spec;
+        if (set->chosen[i] && s->cubin != NULL) {
+            return fail(e, "%s has a cubin, which a GPU would run: what is recorded is the PTX's", s->path);
+        }
+    }
+    return true;
+}
+
+/* A recording is a file of its own: what was recorded before is not lost by mistake. */
+static bool check_out(const char *path, struct error *e) {
+    struct stat s;
+    if (stat(path, &s) == 0) {
+        return fail(e, "%s is there already; a recording is a file of its own", path);
+    }
+    return file_can_put(path, e);
 }
 
 /* A case that could not be run on the GPU is no evidence of anything. */
@@ -127,6 +150,9 @@ static int record(struct options *o) {
     bool good = case_set_open(&request, &set, &code, &e);
     if (good) {
         code = EXIT_INPUT;
+        good = no_cubins(&set, &e);
+    }
+    if (good) {
         good = gmtime_r(&now, &day) != NULL && strftime(r.date, sizeof r.date, "%Y-%m-%d", &day) == 10
                    ? identify(&r, &e)
                    : fail(&e, "the clock tells no date");
@@ -202,10 +228,15 @@ int evidence_record_main(int argc, char **argv) {
     if (code < 0 && o.out == NULL) {
         code = usage_error("evidence record", "want --out FILE (see warpproof evidence record --help)");
     }
-    code = code >= 0 ? code : judging_check("evidence record", &o.judging);
-    if (code < 0 && !file_can_put(o.out, &e)) {
+    if (code < 0 && strlen(o.command) > EVIDENCE_COMMAND) {
+        code = usage_error("evidence record",
+                           "the command line is too long to be recorded (%d bytes): choose cases by a glob",
+                           EVIDENCE_COMMAND);
+    }
+    if (code < 0 && !check_out(o.out, &e)) {
         code = usage_error("evidence record", "%s", e.text);
     }
+    code = code >= 0 ? code : judging_check("evidence record", &o.judging);
     code = code >= 0 ? code : record(&o);
     free(o.command);
     return code;

@@ -129,9 +129,11 @@ static bool prepare(struct gate *g, int *code, struct error *e) {
         return false;
     }
     char *nothing =
-        o->canary
+        g->plant.kernel != NULL
+            ? must_format("no case of kernel '%s' is selected, which plant %s is of", g->plant.kernel, g->plant.name)
+        : o->canary
             ? must_strdup("no kernel of the selected cases has a canary build: none has planes of shared memory")
-            : must_format("no case of kernel '%s' is selected", g->plant.kernel != NULL ? g->plant.kernel : "any");
+            : must_strdup("no case is selected");
     const struct case_set_request request = {.command = "gate",
                                              .cases = o->cases,
                                              .all = o->all,

@@ -90,10 +90,10 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
                                                     : NULL;
         return j->runner != NULL ? -1 : usage_error(command, "--runner %s: want machine or device", optarg);
     case JUDGING_DEVICE:
-        return devices_option(command, optarg, &j->devices);
+        return j->devices.given ? usage_error(command, "--device is given twice")
+                                : devices_option(command, optarg, &j->devices);
     case JUDGING_JSON:
-        j->json = optarg;
-        return json_option(command, optarg);
+        return take_once(command, "--json", &j->json) < 0 ? json_option(command, optarg) : EXIT_INPUT;
     case JUDGING_STATS:
         j->stats = true;
         return -1;

@@ -47,7 +47,8 @@ enum {
     "                     order, reversed and random:1, compared); default: in order, and all where the watches do\n"  \
     "                     not prove that the order changes no bit\n"
 
-/* Takes one result of getopt_long. -1: go on; else the exit code (help was printed, or an error). */
+/* Takes one result of getopt_long; --json and --device once each. -1: go on; else the exit code (help was printed, or
+ * an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
 
 /* The options that decide how a launch is run, as they were given: " --runner device", for the command that runs it

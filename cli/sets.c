@@ -58,12 +58,16 @@ struct shape_value *sets_merge(const struct spec *spec, const struct sets *s, co
     return v;
 }
 
+bool sets_used(const struct spec *spec, const char *name) {
+    const bool contract = spec->contract != NULL, rows = contract && contract_named(spec->contract)->weight != NULL;
+    return spec_uses(spec, name) || (contract && (strcmp(name, "nt") == 0 || strcmp(name, "id") == 0)) ||
+           (rows && strcmp(name, "od") == 0);
+}
+
 bool sets_check(const struct spec *spec, const struct sets *s, struct error *e) {
     for (size_t i = 0; i < s->count; ++i) {
         const char *name = s->values[i].name;
-        const bool operand =
-            spec->contract != NULL && (strcmp(name, "nt") == 0 || strcmp(name, "od") == 0 || strcmp(name, "id") == 0);
-        if (!spec_uses(spec, name) && !operand) {
+        if (!sets_used(spec, name)) {
             return fail(e, "%s: --set %s: no expression of the launch file uses that name", spec->path, name);
         }
     }

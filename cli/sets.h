@@ -20,7 +20,9 @@ void sets_free(struct sets *s);
  * those of the spec, the sets and `more`. The caller frees the array. */
 struct shape_value *sets_merge(const struct spec *spec, const struct sets *s, const struct shape_value *more,
                                size_t more_count, size_t *count);
-/* False, with a message, when a set names nothing that the launch file uses. */
+/* An expression of the launch file uses the name, or its contract does: nt, id, and od where it has weights. */
+bool sets_used(const struct spec *spec, const char *name);
+/* False, with a message, when a set names nothing that the launch file or its contract uses. */
 bool sets_check(const struct spec *spec, const struct sets *s, struct error *e);
 /* The options as they are given, each with a space ahead; the caller frees it. seed: NULL, not said. */
 char *sets_text(const struct sets *s, const uint64_t *seed);

@@ -71,7 +71,7 @@ bool canary_bind(struct bound *b, struct error *e) {
     return true;
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_place(const void *a, const void *b) { /* 0: of one word */
     const struct canary_record *x = a, *y = b;
     for (int i = 2; i >= 0; --i)
         if (x->block[i] != y->block[i])
@@ -81,7 +81,7 @@ static int by_place(const void *a, const void *b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Nothing in it is trusted: the kernel is the thing under test. */
+/* A record as a kernel makes it, of a word that is changed. */
 static bool take_record(const struct launch *l, const uint32_t *w, struct canary_record *r) {
     *r = (struct canary_record){.block = {w[0], w[1] & 0xffff, w[1] >> 16},
                                 .plane = w[2],
@@ -89,13 +89,38 @@ static bool take_record(const struct launch *l, const uint32_t *w, struct canary
                                 .offset = (int32_t)w[4],
                                 .word = w[5]};
     const int64_t at = r->below ? r->offset + CANARY_BYTES : r->offset; /* in the guard */
-    if (w[3] > 1 || r->plane >= l->plane_count / 2 || r->plane < r->below || at < 0 || at >= CANARY_BYTES || at % 4)
+    const size_t guards = l->plane_count / 2;
+    if (w[3] > 1 || r->plane >= guards || r->plane < r->below || at < 0 || at >= CANARY_BYTES || at % 4)
+        return false;
+    const size_t guard = r->plane - r->below;
+    if (r->below != (at >= CANARY_BYTES / 2 && guard + 1 < guards)) /* each word is laid to one plane */
         return false;
     for (int i = 0; i < 3; ++i)
         if (r->block[i] >= l->grid[i])
             return false;
-    r->want = canary_word(r->block, r->plane - r->below, (size_t)at / 4);
-    return true;
+    r->want = canary_word(r->block, guard, (size_t)at / 4);
+    return r->word != r->want;
+}
+
+static bool any(const uint32_t *words, size_t count) {
+    uint32_t all = 0;
+    for (size_t i = 0; i < count; ++i)
+        all |= words[i];
+    return all != 0;
+}
+
+static const char *altered(const struct launch *l, const uint32_t *words, size_t made) {
+    const size_t guards = l->plane_count / 2, used = RECORDS + made * RECORD_WORDS;
+    if (words[GUARDS] != guards)
+        return "how many guards there are";
+    for (size_t i = 0; i < guards; ++i)
+        if (words[OFFSETS + i] != l->planes[2 * i + 1].offset)
+            return "where the guards begin";
+    if (any(words + OFFSETS + guards, CANARY_MOST_GUARDS - guards))
+        return "the places of guards that are not there";
+    if (words[LOOKED] > 1)
+        return "the word that says whether block (0,0,0) has looked";
+    return any(words + used, REPORT_WORDS - used) ? "records past those that are counted" : NULL;
 }
 
 bool canary_read(const struct launch *l, struct canary_report *r) {
@@ -106,9 +131,14 @@ bool canary_read(const struct launch *l, struct canary_report *r) {
     if (!words)
         return false;
     *r = (struct canary_report){.changed = words[CHANGED], .looked = words[LOOKED] == 1};
-    const size_t told = r->changed < CANARY_ROOM ? r->changed : CANARY_ROOM;
-    for (size_t i = 0; i < told; ++i)
-        r->count += take_record(l, words + RECORDS + i * RECORD_WORDS, &r->records[r->count]);
-    qsort(r->records, r->count, sizeof *r->records, by_place);
+    r->made = r->changed < CANARY_ROOM ? r->changed : CANARY_ROOM;
+    r->altered = altered(l, words, r->made);
+    size_t taken = 0;
+    for (size_t i = 0; i < r->made; ++i)
+        taken += take_record(l, words + RECORDS + i * RECORD_WORDS, &r->records[taken]);
+    qsort(r->records, taken, sizeof *r->records, by_place);
+    for (size_t i = 0; i < taken; ++i) /* a block looks at a word once */
+        if (!r->count || by_place(&r->records[r->count - 1], &r->records[i]))
+            r->records[r->count++] = r->records[i];
     return true;
 }

@@ -23,8 +23,12 @@ struct canary_record { /* a changed word of a guard */
 
 struct canary_report {
     size_t changed; /* words, also those past the room (mod 2^32) */
-    bool looked;    /* block (0,0,0) has looked at its guards, so that all blocks of this program do */
-    size_t count;   /* of records; those that could not be, which a kernel has written over, are left out */
+    /* Block (0,0,0) has come to where its guards are looked at, so that the program has that place. It is not said that
+     * other blocks came there: one that leaves before (`exit`, a trap) is not looked at. */
+    bool looked;
+    const char *altered; /* what the host wrote and the kernel has written over, static text; NULL: nothing */
+    size_t made;         /* records that the kernel says it has made: changed, at most the room */
+    size_t count;        /* of these, those that can be: of a word that is changed, and there once */
     struct canary_record records[CANARY_ROOM]; /* by block (x fastest), plane, offset */
 };
 
@@ -36,7 +40,9 @@ bool canary_bind(struct bound *b, struct error *e);
 /* A launch has planes, so that its kernel has a canary build: in any of the launches of the file. */
 bool canary_has_planes(const struct spec *s);
 
-/* What a launch that canary_bind made and that has run left behind. False: it is none, nothing looks at guards. */
+/* What a launch that canary_bind made and that has run left behind. Nothing in it is trusted: the kernel is the thing
+ * under test. What the host wrote is compared with what the launch's planes say, and records that cannot be are left
+ * out. Of a launch that ended early some of those made may be missing. False: it is no such launch. */
 bool canary_read(const struct launch *l, struct canary_report *r);
 
 /* Word `word` of guard `guard` as the kernel writes it in a block. */

@@ -1,5 +1,5 @@
 /* canary: of a canary build (gpu/canary.h). The guard words after each plane of the shared arena are as the kernel
- * wrote them when its block began (else GUARD), the blocks have looked, and the outputs are those of the plain build,
+ * wrote them when its block began (else GUARD), block (0,0,0) has looked, and the outputs are those of the plain build,
  * byte for byte: what was read past a plane shows there (DIFFERS). Guards tell neither thread nor instruction, but they
  * tell it on a real GPU too. */
 #include "../gpu/canary.h"
@@ -49,7 +49,10 @@ static void edge(const struct evidence *e, const struct canary_report *r, size_t
     finding_line(f, "canary", "%s", f->summary);
     finding_line(f, "word", "want 0x%08x   got 0x%08x", x->want, x->word);
     finding_line(f, "by", "block (%u,%u,%u); a guard does not say which thread", x->block[0], x->block[1], x->block[2]);
-    if (r->changed > r->count) {
+    if (r->count < r->made) {
+        finding_line(f, "extent", "%zu word%s of this edge in %zu block%s, of the %zu that are left of %zu records",
+                     words, plural(words), blocks, plural(blocks), r->count, r->made);
+    } else if (r->changed > r->count) {
         finding_line(f, "extent",
                      "%zu word%s of this edge in %zu block%s, of the %zu that are told of %zu changed ones", words,
                      plural(words), blocks, plural(blocks), r->count, r->changed);
@@ -59,8 +62,40 @@ static void edge(const struct evidence *e, const struct canary_report *r, size_t
     finding_line(f, "hint", "without --canary, --runner machine says which thread and instruction");
 }
 
+/* This is another order, and of the words that were changed in the first one not all are told: what is seen here may
+ * have been there as well, so that nothing can be said of it. */
+static bool first_is_told_in_part(const struct evidence *e) {
+    struct canary_report r;
+    return e->first != NULL && canary_read(e->first->launch, &r) && r.changed > r.count;
+}
+
+/* The kernel has written over what others wrote there: the host, or its own blocks. A launch that ended early may have
+ * counted records that it has not made. */
+static bool judge_report(const struct evidence *e, const struct canary_report *r, struct findings *out) {
+    const size_t lost = r->made - r->count;
+    if (r->altered == NULL && (lost == 0 || !e->complete)) {
+        return false;
+    }
+    struct finding *f = findings_add(out, "canary", VERDICT_GUARD);
+    f->summary = must_strdup("the kernel has written over its report of the guards (" CANARY_VARIABLE ")");
+    f->suspects = must_strdup("stores through a wild pointer");
+    finding_line(f, "canary", "%s", f->summary);
+    if (r->altered != NULL) {
+        finding_line(f, "report", "not as the host wrote it: %s", r->altered);
+    }
+    if (lost > 0) {
+        finding_line(f, "records", "%zu of %zu cannot be, are there twice or are of a word that is right", lost,
+                     r->made);
+    }
+    finding_line(f, "extent", "it says that %zu word%s of guards changed, which proves nothing now", r->changed,
+                 plural(r->changed));
+    return true;
+}
+
 static bool judge_guards(const struct evidence *e, const struct canary_report *r, struct findings *out) {
-    for (size_t i = 0; i < r->count; ++i) {
+    const bool altered = judge_report(e, r, out);
+    const size_t news = first_is_told_in_part(e) ? 0 : r->count;
+    for (size_t i = 0; i < news; ++i) {
         bool known = false;
         for (size_t k = 0; k < i; ++k) {
             known |= same_edge(&r->records[k], &r->records[i]);
@@ -69,11 +104,10 @@ static bool judge_guards(const struct evidence *e, const struct canary_report *r
             edge(e, r, i, out);
         }
     }
-    if (r->changed > 0 && r->count == 0) {
+    if (r->changed > 0 && r->count == 0 && !altered) {
         struct finding *f = findings_add(out, "canary", VERDICT_GUARD);
-        f->summary = must_format("%zu word%s of guards are written over, and so is the kernel's report of them",
+        f->summary = must_format("%zu word%s of guards are written over; the launch ended before it told of them",
                                  r->changed, plural(r->changed));
-        f->suspects = must_strdup("stores through a wild pointer");
         finding_line(f, "canary", "%s", f->summary);
     }
     const bool looked = r->looked || !e->complete;
@@ -84,7 +118,7 @@ static bool judge_guards(const struct evidence *e, const struct canary_report *r
                                   "its scope ends");
         finding_line(f, "canary", "%s", f->summary);
     }
-    return r->changed > 0 || !looked;
+    return r->changed > 0 || altered || !looked;
 }
 
 static void differing(const struct evidence *e, size_t buffer, size_t first, size_t count, struct findings *out) {

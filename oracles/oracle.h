@@ -53,7 +53,7 @@ struct evidence {
     char schedule[SCHEDULE_NAME];      /* the order of this run */
     const struct schedule_run *others; /* (other_count) the other orders that were run */
     size_t other_count;
-    const struct trace *first;       /* of the first order, where `trace` is the news of one of the others; else NULL */
+    const struct evidence *first;    /* of the first order, where `trace` is the news of one of the others; else NULL */
     const struct launch_run *before; /* (before_count) the launches of the same file that were run before this one */
     size_t before_count;
     const struct plain_run *plain; /* of a canary build; else NULL */

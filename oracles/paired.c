@@ -40,6 +40,7 @@ struct paired paired_compare(const double *base, const double *other, size_t rou
     free(ratio);
     const bool other_first = p.ratio.median >= 1;
     p.overlap = other_first ? overlap_of(other, base, rounds) : overlap_of(base, other, rounds);
-    p.separated = p.overlap == 0;
+    p.enough = rounds >= PAIRED_LEAST_ROUNDS;
+    p.separated = p.enough && p.overlap == 0;
     return p;
 }

@@ -14,12 +14,17 @@ struct spread {
 /* Of x (n), n >= 1; the median of an even number is the mean of the middle two. */
 struct spread spread_of(const double *x, size_t n);
 
+/* Where noise alone orders 2 n times, all n of one lie on one side of all n of the other in 2 of C(2n, n) orders: 1 of
+ * 1, 3, 10, 35 for n = 1 .. 4, and 1 of 126 for 5. With fewer rounds nothing is called separated. */
+enum { PAIRED_LEAST_ROUNDS = 5 };
+
 struct paired {
     struct spread ratio; /* over the rounds r, of base[r] / other[r]: above 1 where `other` is faster */
     bool separated;      /* the slowest round of the faster one (by the median of the ratios) is still faster than the
-                          * fastest round of the slower one */
-    size_t overlap;      /* rounds that would have to be left out, at the least, for them to be separated: 0 where they
-                          * are, and only there; one outlier is 1; all, where they are the same */
+                          * fastest round of the slower one, and there were rounds enough */
+    bool enough;         /* PAIRED_LEAST_ROUNDS or more */
+    size_t overlap;      /* rounds that would have to be left out, at the least, for the times to lie apart: 0 where
+                          * they do, and only there; one outlier is 1; all, where they are the same */
 };
 
 /* base, other (rounds): times, all above 0, of the same rounds. rounds >= 1. */

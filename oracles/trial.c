@@ -110,10 +110,12 @@ static bool judge_launch(const struct bound *b, const struct orders *orders, siz
             strcpy(o->rerun_schedule, "all");
         }
     }
+    name_launch(b, e, findings, notes, &o->findings); /* before the orders: of those what has a launch is told apart */
+    const size_t told = o->findings.count, noted = o->findings.note_count;
     for (size_t i = 0; i < e->other_count; ++i) {
         orders_judge(e, i, o);
     }
-    name_launch(b, e, findings, notes, &o->findings);
+    name_launch(b, e, told, noted, &o->findings);
     ++o->launches;
     free(counts);
     return true;
@@ -262,7 +264,7 @@ static char *no_room(struct bound *canary, struct bound *plain) {
 
 static bool plain_run(const struct trial *t, struct plain *p, struct error *e) {
     const struct launch *l = &p->bound.launch;
-    if (!bound_check(&p->bound, e) || !sequence_run(t->runner, &p->bound, &p->runs, e)) {
+    if (!sequence_run(t->runner, &p->bound, &p->runs, e)) {
         return false;
     }
     p->bytes = must_calloc(l->buffer_count + 1, sizeof *p->bytes);
@@ -283,8 +285,10 @@ static void plain_free(struct plain *p) {
 
 static bool run(const struct trial *t, struct bound *b, struct sequence *runs, struct plain *plain, struct outcome *o,
                 struct error *e) {
-    if (!trial_bind(t, &t->options.schedule, b, e) || (t->plain != NULL && !plain_bind(t, plain, e)) ||
-        !bound_check(b, e)) {
+    if (t->plain != NULL && (!plain_bind(t, plain, e) || !bound_check(&plain->bound, e))) {
+        return false; /* before there are guards: it is about what the launch file says */
+    }
+    if (!trial_bind(t, &t->options.schedule, b, e) || !bound_check(b, e)) {
         return false;
     }
     if (t->digest_inputs && !digest_inputs(b, o->inputs)) {

@@ -55,7 +55,7 @@ static bool races_in(const struct trace *t, const struct event *v) {
 /* A race of this very line, in whichever order it was seen: in this order the read came before the first store of the
  * bytes. That is one fault, and oracle hazard names it. */
 static bool is_race(const struct evidence *e, const struct event *v) {
-    bool races = races_in(e->trace, v) || races_in(e->first, v);
+    bool races = races_in(e->trace, v) || races_in(e->first != NULL ? e->first->trace : NULL, v);
     for (size_t i = 0; i < e->other_count && !races; ++i) {
         races = races_in(e->others[i].trace, v);
     }

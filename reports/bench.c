@@ -8,17 +8,17 @@
 #include <string.h>
 
 void bench_shape_free(struct bench_shape *s) {
-    for (size_t i = 0; i < s->value_count; ++i) {
-        free((char *)s->values[i].name);
-    }
     for (size_t i = 0; i < s->count; ++i) {
+        for (size_t k = 0; k < s->entries[i].value_count; ++k) {
+            free((char *)s->entries[i].values[k].name);
+        }
+        free(s->entries[i].values);
         free(s->entries[i].name);
         free(s->entries[i].about);
         free(s->entries[i].toolkit);
         free(s->entries[i].seconds);
         free(s->entries[i].why);
     }
-    free(s->values);
     free(s->entries);
     *s = (struct bench_shape){0};
 }
@@ -31,6 +31,28 @@ static const struct bench_entry *ceiling(const struct bench_shape *s) {
         }
     }
     return NULL;
+}
+
+/* Every value of a is one of b. */
+static bool has_values(const struct bench_entry *a, const struct bench_entry *b) {
+    bool all = true;
+    for (size_t i = 0; i < a->value_count; ++i) {
+        bool found = false;
+        for (size_t k = 0; k < b->value_count; ++k) {
+            found |= a->values[i].value == b->values[k].value && strcmp(a->values[i].name, b->values[k].name) == 0;
+        }
+        all &= found;
+    }
+    return all;
+}
+
+bool bench_alike(const struct bench_shape *s) {
+    bool alike = true;
+    for (size_t i = 1; i < s->count; ++i) {
+        alike &= s->entries[i].role == BENCH_CEILING ||
+                 (has_values(&s->entries[0], &s->entries[i]) && has_values(&s->entries[i], &s->entries[0]));
+    }
+    return alike;
 }
 
 static double tmacs(const struct bench_entry *x, double seconds) {
@@ -62,9 +84,13 @@ void bench_print_head(FILE *out, const struct bench_head *h) {
     }
 }
 
-static void print_values(FILE *out, const struct bench_shape *s) {
-    for (size_t i = 0; i < s->value_count; ++i) {
-        fprintf(out, "%s%s = %" PRId64, i > 0 ? ", " : "", s->values[i].name, s->values[i].value);
+/* "nt = 512, id = 4096" */
+static void print_values(FILE *out, const struct bench_entry *x) {
+    for (size_t i = 0; i < x->value_count; ++i) {
+        fprintf(out, "%s%s = %" PRId64, i > 0 ? ", " : "", x->values[i].name, x->values[i].value);
+    }
+    if (x->value_count == 0) {
+        fprintf(out, "no values of a shape");
     }
 }
 
@@ -77,13 +103,15 @@ static void print_over(FILE *out, const struct bench_entry *first, const struct 
     const struct paired p = paired_compare(first->seconds, x->seconds, rounds);
     char ratio[64], verdict[64] = "separated";
     snprintf(ratio, sizeof ratio, "%.3f (%.3f .. %.3f)", p.ratio.median, p.ratio.least, p.ratio.most);
-    if (!p.separated) {
+    if (!p.enough) {
+        snprintf(verdict, sizeof verdict, "too few rounds");
+    } else if (!p.separated) {
         snprintf(verdict, sizeof verdict, "overlap in %zu of %zu", p.overlap, rounds);
     }
     fprintf(out, "  %22s  %-20s", ratio, verdict);
 }
 
-static void print_entry(FILE *out, const struct bench_shape *s, const struct bench_entry *x, size_t width) {
+static void print_row(FILE *out, const struct bench_shape *s, const struct bench_entry *x, size_t width) {
     const struct bench_entry *first = &s->entries[0], *top = ceiling(s);
     char name[256], shown[1024];
     const char letter = x->role == BENCH_KERNEL ? (char)('A' + (x - s->entries)) : ' ';
@@ -115,6 +143,15 @@ static void print_entry(FILE *out, const struct bench_shape *s, const struct ben
     }
 }
 
+static void print_entry(FILE *out, const struct bench_shape *s, const struct bench_entry *x, size_t width) {
+    print_row(out, s, x, width);
+    if (x->role == BENCH_KERNEL && !bench_alike(s)) {
+        fprintf(out, "   %*s  at ", (int)width, "");
+        print_values(out, x);
+        fprintf(out, "\n");
+    }
+}
+
 void bench_print(FILE *out, const struct bench_shape *s) {
     size_t width = 12;
     for (size_t i = 0; i < s->count; ++i) {
@@ -122,7 +159,11 @@ void bench_print(FILE *out, const struct bench_shape *s) {
         width = n > width && n < 64 ? n : width;
     }
     fprintf(out, "\n");
-    print_values(out, s);
+    if (bench_alike(s)) {
+        print_values(out, &s->entries[0]);
+    } else {
+        fprintf(out, "each at a shape of its own");
+    }
     fprintf(out, s->launches > 0 ? "; %zu round%s of %zu launch%s each\n" : "\n", s->rounds, plural(s->rounds),
             s->launches, s->launches == 1 ? "" : "es");
     fprintf(out, "   %-*s  %10s  %8s  %22s  %-20s", (int)width, "", "time us", "TMAC/s", "over A", "rounds");
@@ -164,8 +205,16 @@ static struct fy_node *over_node(struct fy_document *d, const struct bench_entry
     json_add(d, m, "median", json_real(d, true, p.ratio.median));
     json_add(d, m, "least", json_real(d, true, p.ratio.least));
     json_add(d, m, "most", json_real(d, true, p.ratio.most));
-    json_add(d, m, "separated", json_bool(d, p.separated));
+    json_add(d, m, "separated", p.enough ? json_bool(d, p.separated) : json_number(d, "null"));
     json_add(d, m, "overlap", json_number(d, "%zu", p.overlap));
+    return m;
+}
+
+static struct fy_node *values_node(struct fy_document *d, const struct bench_entry *x) {
+    struct fy_node *m = fy_node_create_mapping(d);
+    for (size_t i = 0; i < x->value_count; ++i) {
+        json_add(d, m, x->values[i].name, json_number(d, "%" PRId64, x->values[i].value));
+    }
     return m;
 }
 
@@ -178,6 +227,7 @@ static struct fy_node *entry_node(struct fy_document *d, const struct bench_shap
     json_add_string(d, m, "computes", x->about);
     json_add_string(d, m, "ptx_sha256", x->ptx_sha256[0] != 0 ? x->ptx_sha256 : NULL);
     json_add_string(d, m, "toolkit", x->toolkit);
+    json_add(d, m, "shape", values_node(d, x));
     if (x->seconds == NULL) {
         json_add(d, m, "wrong", json_bool(d, x->wrong));
         json_add_string(d, m, "why", x->why);
@@ -208,15 +258,11 @@ static struct fy_node *entry_node(struct fy_document *d, const struct bench_shap
 }
 
 static struct fy_node *shape_node(struct fy_document *d, const struct bench_shape *s) {
-    struct fy_node *m = fy_node_create_mapping(d), *values = fy_node_create_mapping(d),
-                   *entries = fy_node_create_sequence(d);
-    for (size_t i = 0; i < s->value_count; ++i) {
-        json_add(d, values, s->values[i].name, json_number(d, "%" PRId64, s->values[i].value));
-    }
+    struct fy_node *m = fy_node_create_mapping(d), *entries = fy_node_create_sequence(d);
     for (size_t i = 0; i < s->count; ++i) {
         fy_node_sequence_append(entries, entry_node(d, s, &s->entries[i]));
     }
-    json_add(d, m, "shape", values);
+    json_add(d, m, "shape", bench_alike(s) ? values_node(d, &s->entries[0]) : json_number(d, "null"));
     json_add(d, m, "rounds", json_number(d, "%zu", s->rounds));
     json_add(d, m, "launches", json_number(d, "%zu", s->launches));
     json_add(d, m, "entries", entries);

@@ -13,10 +13,12 @@ enum bench_role { BENCH_KERNEL, BENCH_CONTROL, BENCH_CEILING };
 struct bench_entry { /* what was timed at one shape */
     enum bench_role role;
     char *name;
-    char *about;         /* its contract and split, or what a ceiling computes; NULL: neither */
-    char ptx_sha256[65]; /* "" of a ceiling */
-    char *toolkit;       /* as its PTX says, or NULL */
-    size_t launches;     /* of its launch file, timed together */
+    char *about;                /* its contract and split, or what a ceiling computes; NULL: neither */
+    char ptx_sha256[65];        /* "" of a ceiling */
+    char *toolkit;              /* as its PTX says, or NULL */
+    struct shape_value *values; /* (value_count) that its launch file or its contract uses; names owned too */
+    size_t value_count;
+    size_t launches; /* of its launch file, timed together */
     size_t copies, copy_bytes;
     bool warm;            /* too few copies: the L2 may hold some of the next one */
     double macs;          /* multiply-adds of a launch, nt * od * id; 0: it has no such count */
@@ -27,8 +29,6 @@ struct bench_entry { /* what was timed at one shape */
 };
 
 struct bench_shape {
-    struct shape_value *values; /* (value_count) those of the first kernel; names owned too */
-    size_t value_count;
     size_t rounds, launches; /* launches a measurement, of everything alike */
     struct bench_entry *entries;
     size_t count; /* the kernels as given, then the control, which is the first kernel again, then ceilings */
@@ -50,13 +50,17 @@ void bench_print_head(FILE *out, const struct bench_head *h);
 /* The figure is the host's rate of launches, and not the time of the launch. */
 bool bench_host_bound(const struct bench_entry *x, double median_seconds);
 
+/* All kernels have the values of the first: they are those of the whole shape, and not said of each. */
+bool bench_alike(const struct bench_shape *s);
+
 /* One row an entry: median time, TMAC/s, and over the first kernel and over cuBLAS f16 the median of the ratios within
  * each round. */
 void bench_print(FILE *out, const struct bench_shape *s);
 
 /* {"bench": {device, driver, date, command ...}}, then a line a shape: {"shape", "rounds", "launches", "entries":
- * [{..., "seconds": [of every round], "median", "tmacs", "over_first": {"median", "least", "most", "separated",
- * "overlap"}, "over_cublas_f16"}]}; a regular file whole or not at all, as file_put. */
+ * [{..., "shape", "seconds": [of every round], "median", "tmacs", "over_first": {"median", "least", "most",
+ * "separated", "overlap"}, "over_cublas_f16"}]}; the shape of a line is null where its kernels' are not alike. A
+ * regular file whole or not at all, as file_put. */
 bool bench_json(const char *path, const struct bench_head *h, const struct bench_shape *shapes, size_t count,
                 struct error *e);
 

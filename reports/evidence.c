@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { MOST_PACKED = 64 << 20, MOST_TEXT = 512 << 20, MOST_LINE = 1 << 14, MOST_LINES = 1 << 20 };
+enum { MOST_PACKED = 64 << 20, MOST_TEXT = 128 << 20, MOST_LINE = 1 << 14, MOST_LINES = 1 << 20 };
 
 /* Where the fields of a line lie: in text, and in digests. The verdict has a place of its own. */
 static const struct {
@@ -51,6 +51,80 @@ void recorded_free(struct recorded *r) {
     *r = (struct recorded){0};
 }
 
+/* --- what a line may say ------------------------------------------------------------------------------------------ */
+
+enum { MOST_COMMAND = EVIDENCE_COMMAND, MOST_ID = 512, MOST_NAME = 128 };
+
+static bool is_command(size_t field) {
+    return strcmp(fields[field].key, "command") == 0;
+}
+
+static size_t most_of(size_t field) {
+    return is_command(field)                                            ? MOST_COMMAND
+           : fields[field].offset == offsetof(struct evidence_line, id) ? MOST_ID
+                                                                        : MOST_NAME;
+}
+
+/* Text that a terminal shows as it is, the backslash aside. */
+static bool is_plain(const char *text) {
+    char *copy = must_strdup(text), *shown = must_calloc(4 * strlen(text) + 8, 1);
+    size_t n = 0;
+    for (const char *c = text; *c != 0; ++c) {
+        copy[n] = *c;
+        n += *c != '\\';
+    }
+    copy[n] = 0;
+    const bool plain = strcmp(printable(shown, 4 * n + 8, copy, n), copy) == 0;
+    free(copy);
+    free(shown);
+    return plain;
+}
+
+static bool is_date(const char *s) {
+    static const char form[] = "dddd-dd-dd";
+    for (size_t i = 0; i < sizeof form; ++i) {
+        if (form[i] == 'd' ? s[i] < '0' || s[i] > '9' : s[i] != form[i]) {
+            return false;
+        }
+    }
+    const int month = atoi(s + 5), day = atoi(s + 8);
+    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* NULL, or what the text of a field should have been. */
+static const char *wanted(size_t field, const char *text) {
+    const char *key = fields[field].key;
+    if (fields[field].digest) {
+        const size_t n = strlen(text);
+        const bool none = n == 0 && strcmp(key, "output") == 0;
+        return none || (n == 64 && strspn(text, "0123456789abcdef") == 64) ? NULL : "64 lower-case hex digits";
+    }
+    if (text[0] == 0 || strlen(text) > most_of(field) || !is_plain(text)) {
+        return is_command(field) ? "text of at most 4096 bytes without control characters"
+                                 : "short text without control characters";
+    }
+    const size_t dots = strspn(text, ".0123456789");
+    if (strcmp(key, "date") == 0) {
+        return is_date(text) ? NULL : "a date as 2026-11-30";
+    }
+    if (strcmp(key, "cuda") == 0) {
+        return text[dots] == 0 ? NULL : "a version as 13.0";
+    }
+    if (strcmp(key, "toolkit") == 0) {
+        return strcmp(text, "unknown") == 0 || (text[0] == 'V' && text[1 + strspn(text + 1, ".0123456789")] == 0)
+                   ? NULL
+                   : "a release as V13.0.88, or unknown";
+    }
+    return NULL;
+}
+
+/* weight/activation/KERNEL/..., or activation/result/KERNEL/... */
+static bool is_case_of(const char *id, const char *kernel) {
+    const char *first = strchr(id, '/'), *second = first != NULL ? strchr(first + 1, '/') : NULL;
+    const size_t n = strlen(kernel);
+    return second != NULL && strncmp(second + 1, kernel, n) == 0 && second[1 + n] == '/';
+}
+
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
 struct reading {
@@ -75,16 +149,6 @@ static const char *quoted(char shown[96], const char *text) {
     return shown;
 }
 
-static bool is_date(const char *s) {
-    static const char form[] = "dddd-dd-dd";
-    for (size_t i = 0; i < sizeof form; ++i) {
-        if (form[i] == 'd' ? s[i] < '0' || s[i] > '9' : s[i] != form[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* value of `key` becomes its field of l; *text is taken over. */
 static bool take_field(const struct reading *r, struct evidence_line *l, size_t field, char *text) {
     char shown[96];
@@ -93,25 +157,18 @@ static bool take_field(const struct reading *r, struct evidence_line *l, size_t 
         free(text);
         return bad(r, "the key '%s' comes twice", fields[field].key);
     }
-    if (!fields[field].digest) {
-        const bool good =
-            text[0] != 0 && (fields[field].offset != offsetof(struct evidence_line, date) || is_date(text));
+    const char *want = wanted(field, text);
+    if (want != NULL) {
+        bad(r, "%s: want %s, got %s", fields[field].key, want, quoted(shown, text));
+    } else if (fields[field].digest) {
+        memcpy(at, text, strlen(text) + 1);
+    }
+    if (want == NULL && !fields[field].digest) {
         *(char **)at = text;
-        return good ||
-               bad(r, "%s: want %s, got %s", fields[field].key,
-                   fields[field].offset == offsetof(struct evidence_line, date) ? "a date as 2026-11-30" : "text",
-                   quoted(shown, text));
-    }
-    const size_t n = strlen(text);
-    const bool none = n == 0 && fields[field].offset == offsetof(struct evidence_line, output);
-    const bool good = none || (n == 64 && strspn(text, "0123456789abcdef") == 64);
-    if (good) {
-        memcpy(at, text, n + 1);
     } else {
-        bad(r, "%s: want 64 lower-case hex digits, got %s", fields[field].key, quoted(shown, text));
+        free(text);
     }
-    free(text);
-    return good;
+    return want == NULL;
 }
 
 static bool take_pair(const struct reading *r, struct evidence_line *l, struct fy_node_pair *pair, bool *has_verdict) {
@@ -149,7 +206,7 @@ static bool take_pair(const struct reading *r, struct evidence_line *l, struct f
 static bool take_object(const struct reading *r, struct fy_document *d, struct evidence_line *l) {
     struct fy_node *root = d != NULL ? fy_document_root(d) : NULL;
     if (root == NULL || !fy_node_is_mapping(root)) {
-        return bad(r, "want one JSON object a line");
+        return bad(r, "want one JSON object a line, every key once");
     }
     bool has_verdict = false;
     void *at = NULL;
@@ -169,7 +226,45 @@ static bool take_object(const struct reading *r, struct fy_document *d, struct e
     if (!has_verdict) {
         return bad(r, "the key 'verdict' is missing");
     }
+    if (!is_case_of(l->id, l->kernel)) {
+        char shown[96];
+        return bad(r, "kernel: the case is not one of %s", quoted(shown, l->kernel));
+    }
     return l->verdict != VERDICT_PASS || l->output[0] != 0 || bad(r, "output: a case that passed has one");
+}
+
+/* "{...}" and nothing behind it: libfyaml would stop at the end of the first object. Its values are strings, so no
+ * other bracket stands outside of one. */
+static bool is_one_object(const char *text, size_t size) {
+    bool string = false;
+    for (size_t i = 0; i < size; ++i) {
+        if (string && text[i] == '\\') {
+            ++i;
+        } else if (text[i] == '"') {
+            string = !string;
+        } else if (!string && strchr("{}[]", text[i]) != NULL && i != 0 && i != size - 1) {
+            return false;
+        }
+    }
+    return size >= 2 && text[0] == '{' && text[size - 1] == '}' && !string;
+}
+
+static void discard(struct fy_diag *diag, void *user, const char *text, size_t length) {
+    (void)diag, (void)user, (void)text, (void)length; /* nothing is printed */
+}
+
+/* NULL: it is no JSON. */
+static struct fy_document *parse(const char *text, size_t size) {
+    struct fy_diag_cfg diag_cfg;
+    fy_diag_cfg_default(&diag_cfg);
+    diag_cfg.fp = NULL;
+    diag_cfg.output_fn = discard;
+    diag_cfg.colorize = false;
+    struct fy_diag *diag = fy_diag_create(&diag_cfg);
+    const struct fy_parse_cfg cfg = {.diag = diag, .flags = FYPCF_JSON_FORCE | FYPCF_QUIET};
+    struct fy_document *d = diag != NULL ? fy_document_build_from_string(&cfg, text, size) : NULL;
+    fy_diag_destroy(diag);
+    return d;
 }
 
 static bool take_line(const struct reading *r, const char *text, size_t size, struct recorded *into) {
@@ -179,8 +274,7 @@ static bool take_line(const struct reading *r, const char *text, size_t size, st
     if (into->count >= MOST_LINES) {
         return bad(r, "more than %d lines of evidence", MOST_LINES);
     }
-    const struct fy_parse_cfg cfg = {.flags = FYPCF_JSON_FORCE | FYPCF_QUIET};
-    struct fy_document *d = fy_document_build_from_string(&cfg, text, size);
+    struct fy_document *d = is_one_object(text, size) ? parse(text, size) : NULL;
     struct evidence_line l = {.path = into->paths[into->path_count - 1], .number = r->number};
     const bool good = take_object(r, d, &l);
     fy_document_destroy(d);
@@ -220,7 +314,7 @@ static char *unpack(const char *path, uint8_t *packed, size_t bytes, size_t *siz
     }
     free(text);
     fail(e, "%s: %s", path,
-         result == Z_OK && room >= MOST_TEXT ? "more than 512 MiB of text"
+         result == Z_OK && room >= MOST_TEXT ? "more than 128 MiB of text"
          : result == Z_STREAM_END            ? "something follows the end of the gzip data"
                                              : "not a whole gzip file");
     return NULL;
@@ -340,7 +434,25 @@ static uint8_t *pack(const char *text, size_t size, size_t *packed) {
     return bytes;
 }
 
+/* What is written must be read again. */
+static bool check_line(const struct evidence_line *l, struct error *e) {
+    for (size_t i = 0; i < FIELDS; ++i) {
+        const char *at = (const char *)l + fields[i].offset, *text = fields[i].digest ? at : *(char *const *)at;
+        const char *want = wanted(i, text);
+        char shown[96];
+        if (want != NULL) {
+            return fail(e, "%s cannot be recorded: want %s, got %s", fields[i].key, want, quoted(shown, text));
+        }
+    }
+    return true;
+}
+
 bool evidence_write(const char *path, const struct evidence_line *lines, size_t count, struct error *e) {
+    for (size_t i = 0; i < count; ++i) {
+        if (!check_line(&lines[i], e)) {
+            return false;
+        }
+    }
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);

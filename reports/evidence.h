@@ -12,6 +12,8 @@
 #include "../gpu/digest.h"
 #include "../oracles/finding.h"
 
+enum { EVIDENCE_COMMAND = 4096 }; /* bytes of the longest command that a line takes */
+
 struct evidence_line {
     char *id, *kernel; /* of the case */
     char ptx[DIGEST_HEX], inputs[DIGEST_HEX], output[DIGEST_HEX];
@@ -35,7 +37,7 @@ void recorded_sort(struct recorded *r);
 const struct evidence_line *recorded_of(const struct recorded *r, const char *id, size_t *count);
 void recorded_free(struct recorded *r);
 
-/* Writes the file whole or not at all; gzip'ed where the name ends in .gz. */
+/* Writes the file whole or not at all; gzip'ed where the name ends in .gz. Fails on what could not be read again. */
 bool evidence_write(const char *path, const struct evidence_line *lines, size_t count, struct error *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* The canary build (gpu/canary.h, gpu/kernels/canary.cuh): planted faults are named by oracle canary when nothing else
  * looks, clean kernels are silent, and what a kernel reports is taken with care. */
 #include "../gpu/canary.h"
+#include "../oracles/oracle.h"
 #include "../ref/checked.h"
 #include "command_run.h"
 #include <criterion/criterion.h>
@@ -12,7 +13,10 @@ static void expect_all(const char *arguments, int code, const char *const *texts
     struct result r = run_command("%s", arguments);
     cr_expect_eq(r.code, code, "%s: exit %d, expected %d:\n%s", arguments, r.code, code, r.text);
     for (size_t i = 0; texts[i]; ++i)
-        cr_expect(strstr(r.text, texts[i]), "%s: '%s' is missing in\n%s", arguments, texts[i], r.text);
+        if (*texts[i] == '!') /* must not be there */
+            cr_expect(!strstr(r.text, texts[i] + 1), "%s: '%s' is in\n%s", arguments, texts[i] + 1, r.text);
+        else
+            cr_expect(strstr(r.text, texts[i]), "%s: '%s' is missing in\n%s", arguments, texts[i], r.text);
     free(r.text);
 }
 #define EXPECT(arguments, code, ...) expect_all(arguments, code, (const char *const[]){__VA_ARGS__, NULL})
@@ -66,6 +70,8 @@ Test(canary, what_has_no_canary_build) {
     EXPECT("gate --canary nosuch", 3, "no case matches 'nosuch'");
     EXPECT("gate --canary --plant dequantize_tail_dropped", 2,
            "plant dequantize_tail_dropped has no canary build: its file has no `canary`\n");
+    EXPECT("gate --canary --plant tokens_counted_from_one mmq_wide_ldb", 3,
+           "no case of kernel 'mmq_wide_sync_kd4' is selected, which plant tokens_counted_from_one is of\n");
     EXPECT("gate --canary --arch sm_121 mmq_wide_compact_kd8/nt1.od1.id256/exact", 3,
            "SKIPPED q4_K/pad40/mmq_wide_compact_kd8/nt1.od1.id256/exact/s1: the canary build takes 105472 B of shared "
            "memory, sm_121 gives a block 101376\n",
@@ -74,14 +80,23 @@ Test(canary, what_has_no_canary_build) {
 
 #define SMALL "gate --canary --watches none -j 1 nt1.od1.id64/exact"
 
+#define PROJECT                                                                                                        \
+    "rm -r fixtures/golden fixtures/ptx && ln -s $d/fixtures/golden fixtures/ && "                                     \
+    "mkdir -p fixtures/ptx/canary && ln -s $d/fixtures/ptx/gemm_f16.ptx fixtures/ptx/ && "                             \
+    "cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && "                                                                 \
+    "cp $d/fixtures/ptx/canary/gemm_f16.ptx good.ptx && cp good.ptx fixtures/ptx/canary/gemm_f16.ptx && "              \
+    "printf 'kernels: [gemm_f16]\\nshapes: {nt: [1], od: [1], id: [64]}\\ndata: [exact]\\nseeds: [1]\\n'"              \
+    " > fixtures/cases/a.yaml"
+
+static void shell(const char *lines) { /* in the project */
+    char *put = must_format("d=$PWD; cd %s && %s", run_folder, lines);
+    cr_assert(system(put) == 0, "%s", put);
+    free(put);
+}
+
 /* Launch files, builds and plants that are not what they should be. */
 Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini = remove_folder, .timeout = 300) {
-    enter_project("rm -r fixtures/golden fixtures/ptx && ln -s $d/fixtures/golden fixtures/ && "
-                  "mkdir -p fixtures/ptx/canary && ln -s $d/fixtures/ptx/gemm_f16.ptx fixtures/ptx/ && "
-                  "cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && "
-                  "cp $d/fixtures/ptx/canary/gemm_f16.ptx good.ptx && cp good.ptx fixtures/ptx/canary/gemm_f16.ptx && "
-                  "printf 'kernels: [gemm_f16]\\nshapes: {nt: [1], od: [1], id: [64]}\\ndata: [exact]\\nseeds: [1]\\n'"
-                  " > fixtures/cases/a.yaml");
+    enter_project(PROJECT);
     static const struct {
         const char *lines; /* of shell, before the run */
         int code;
@@ -96,6 +111,10 @@ Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini =
         {"sed -i '/name: xs/{n;s/9216/10230/};/name: ws/{n;s/11264/10250/}' gpu/kernels/gemm_f16.yaml",
          2,
          {"plane xs has 10230 bytes; a guard after it begins at a multiple of 16"}},
+        /* planes that do not fit: told in the numbers of the launch file */
+        {"sed -i '/name: xs/{n;s/10230/10224/};/name: ws/{n;s/10250/36864/}' gpu/kernels/gemm_f16.yaml",
+         2,
+         {"plane ws has 36864 bytes, 10256 are left of the arena's 20480", "!guard"}},
         {"cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/; cp $d/fixtures/ptx/gemm_f16.ptx fixtures/ptx/canary/",
          2,
          {"fixtures/ptx/canary/gemm_f16.ptx has no .global variable canary_report"}},
@@ -112,6 +131,17 @@ Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini =
          1,
          {"  canary  1 of 1 cells of result are not those of the plain build\n", "  first   token 0, row 0   plain 0x",
           "a plane is read past its end or before its start"}},
+        /* a kernel that leaves no guard to look at, and one that takes back what it said */
+        {"sed '0,/^{/s/^{/{\\n.reg .b32 %none; mov.u32 %none, 0; st.global.u32 [canary_report+8], %none;/' good.ptx > "
+         "fixtures/ptx/canary/gemm_f16.ptx",
+         1,
+         {"  canary  the kernel has written over its report of the guards (canary_report)\n",
+          "  report  not as the host wrote it: how many guards there are\n", "!of this edge"}},
+        {"sed -i '/name: xs/{n;s/10240/9216/};/name: ws/{n;s/10240/11264/}' gpu/kernels/gemm_f16.yaml && sed "
+         "'s/^\tret;/{ .reg .b32 %none; mov.u32 %none, 0; st.global.u32 [canary_report], %none; }\\n&/' good.ptx > "
+         "fixtures/ptx/canary/gemm_f16.ptx",
+         1,
+         {"  report  not as the host wrote it: records past those that are counted\n"}},
         {"rm fixtures/ptx/canary/gemm_f16.ptx", 2, {"canary/gemm_f16.ptx: No such file"}},
         {"printf 'plant: p\\nabout: a\\nkernel: gemm_f16\\nptx: p.ptx\\nexpect: {oracle: guard, verdict: GUARD}\\n"
          "canary: HAZARD\\n' > fixtures/plants/p.yaml",
@@ -119,12 +149,37 @@ Test(canary, builds_and_launch_files_that_disagree, .init = make_folder, .fini =
          {"fixtures/plants/p.yaml:6:9: canary: want GUARD or DIFFERS"}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        char *put = must_format("d=$PWD; cd %s && %s", run_folder, rows[i].lines);
-        cr_assert(system(put) == 0, "%s", put);
-        free(put);
+        shell(rows[i].lines);
         const bool plant = strstr(rows[i].lines, "plants/p.yaml");
         expect_all(plant ? SMALL " --plant p" : SMALL, rows[i].code, rows[i].texts);
     }
+    leave_project();
+}
+
+/* Shell text that gives gemm_f16 other planes and launches. */
+#define LAUNCH_FILE(text)                                                                                              \
+    "sed -i '/^planes:/,$d' gpu/kernels/gemm_f16.yaml && printf '" text "' >> gpu/kernels/gemm_f16.yaml"
+#define TWO_PLANES "planes: [{name: xs, bytes: 9216}, {name: ws, bytes: 11264}]\\n"
+
+/* A changed word makes the launch run in other orders too, where the same words change. */
+Test(canary, no_finding_is_told_again_of_other_orders, .init = make_folder, .fini = remove_folder, .timeout = 300) {
+    enter_project(PROJECT);
+    shell(LAUNCH_FILE(TWO_PLANES "then:\\n"
+                                 "  - entry: gemm_f16\\n"
+                                 "    launch: {grid: [1, 1], block: [128], shared: 20480}\\n"
+                                 "    args: [{buffer: weight}, {buffer: activation}, {buffer: result}, {i32: nt}, "
+                                 "{i32: od}, {i32: id}]\\n"
+                                 "    " TWO_PLANES));
+    EXPECT(SMALL, 1, "  launch  1 of 2: entry gemm_f16\n", "  launch  2 of 2: entry gemm_f16\n", "schedule ok",
+           "!in schedule", "!more findings", " gate --watches none --canary f16/");
+    EXPECT("gate --canary --watches hazards,async -j 1 nt1.od1.id64/exact", 1, "hazard ok", "!not proved for every");
+    /* more words than are told, other ones in each order */
+    shell("cp $d/gpu/kernels/gemm_f16.yaml gpu/kernels/ && " LAUNCH_FILE(
+        "planes: [{name: xs, bytes: 10368}, {name: w0, bytes: 1024}, {name: w1, bytes: 1024}, {name: w2, bytes: 1024},"
+        " {name: w3, bytes: 1024}, {name: w4, bytes: 1024}, {name: ws, bytes: 4992}]\\n"));
+    EXPECT(SMALL, 1, " in 1 block, of the 256 that are told of 1024 changed ones", "schedule ok", "!in schedule",
+           " gate --watches none --canary f16/");
+    EXPECT(SMALL " --schedule reversed", 1, "the guard before plane w0 ");
     leave_project();
 }
 
@@ -146,6 +201,7 @@ static void begin(struct told *t) {
     t->launch = (struct launch){
         .grid = {3, 2, 1}, .planes = t->planes, .plane_count = 4, .globals = &t->global, .global_count = 1};
     t->words[1] = 1;
+    memcpy(t->words + 2, (const uint32_t[]){2, 64, 1120}, 12); /* guards, and where they begin */
 }
 
 static void record(struct told *t, uint32_t x, uint32_t yz, uint32_t plane, uint32_t side, int32_t offset) {
@@ -199,6 +255,8 @@ Test(canary, records_that_cannot_be_are_left_out) {
         {0, 0, 0, 0, -4},
         {0, 0, 0, 0, 2},
         {0, 0, 1, 1, 0},
+        {2, 1, 1, 1, -1024}, /* nearer to plane 0 */
+        {0, 0, 0, 0, 512},   /* nearer to plane 1 */
         {0, 0, 1, 1, -1028},
         {0, 0, 0, 0, INT32_MIN},
         {0, 0, 1, 1, INT32_MAX},
@@ -208,15 +266,80 @@ Test(canary, records_that_cannot_be_are_left_out) {
     begin(&t);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
         record(&t, rows[i].x, rows[i].yz, rows[i].plane, rows[i].side, rows[i].offset);
-    record(&t, 2, 1, 1, 1, -1024);
+    record(&t, 2, 1, 1, 1, -512);
     cr_assert(canary_read(&t.launch, &r), "it is a canary launch");
-    cr_expect(r.count == 1 && r.records[0].block[0] == 2 && r.records[0].offset == -1024, "%zu told", r.count);
+    cr_expect(r.count == 1 && r.records[0].block[0] == 2 && r.records[0].offset == -512, "%zu told", r.count);
     for (size_t i = 0; i < 2 * CANARY_ROOM; ++i)
-        record(&t, 1, 1, 0, 0, 4);
+        record(&t, i % 3, i / 3 % 2, 1, 0, (int32_t)(i / 6) * 4);
     t.words[0] = UINT32_MAX; /* more than there is room for */
     cr_assert(canary_read(&t.launch, &r), "it is a canary launch");
     cr_expect(r.changed == UINT32_MAX && r.count == CANARY_ROOM - sizeof rows / sizeof *rows, "%zu told of %zu",
               r.count, r.changed);
+}
+
+extern const struct oracle oracle_canary;
+
+/* Expects the findings of a run, by their lines; "": none. */
+static void expect_judged(const struct evidence *e, const char *const *texts) {
+    struct findings f = {0};
+    const enum ruling ruling = oracle_canary.judge(e, &f);
+    char *all = must_strdup("");
+    for (size_t i = 0; i < f.count; ++i)
+        for (size_t k = 0; k < f.items[i].line_count; ++k) {
+            char *longer = must_format("%s%s: %s\n", all, f.items[i].lines[k].label, f.items[i].lines[k].text);
+            free(all);
+            all = longer;
+        }
+    cr_expect_eq(ruling, *texts[0] ? RULING_FOUND : RULING_CLEAN, "ruling %d:\n%s", (int)ruling, all);
+    for (size_t i = 0; texts[i]; ++i)
+        cr_expect(*texts[i] ? strstr(all, texts[i]) != NULL : !*all, "'%s' is missing in\n%s", texts[i], all);
+    free(all);
+    findings_free(&f);
+}
+#define JUDGED(...)  expect_judged(&e, (const char *const[]){__VA_ARGS__, NULL})
+#define WRITTEN_OVER "canary: the kernel has written over its report of the guards (canary_report)\n"
+
+Test(canary, reports_that_are_written_over_are_not_believed) {
+    static struct told t;
+    const struct trace trace = {0};
+    struct evidence e = {.launch = &t.launch, .trace = &trace, .complete = true};
+    begin(&t);
+    JUDGED("");
+    static const struct {
+        size_t word;
+        uint32_t value;
+        const char *text;
+    } rows[] = {
+        {1, 2, "report: not as the host wrote it: the word that says whether block (0,0,0) has looked\n"},
+        {2, 0, "report: not as the host wrote it: how many guards there are\n"},
+        {2, UINT32_MAX, "report: not as the host wrote it: how many guards there are\n"},
+        {3, 68, "report: not as the host wrote it: where the guards begin\n"},
+        {4, 0, "report: not as the host wrote it: where the guards begin\n"},
+        {5, 4, "report: not as the host wrote it: the places of guards that are not there\n"},
+        {RECORD - 1, 4, "report: not as the host wrote it: the places of guards that are not there\n"},
+        {RECORD + 5, 77, "report: not as the host wrote it: records past those that are counted\n"},
+        {WORDS - 1, 77, "report: not as the host wrote it: records past those that are counted\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        begin(&t);
+        t.words[rows[i].word] = rows[i].value;
+        JUDGED(WRITTEN_OVER, rows[i].text, "extent: it says that 0 words of guards changed, which proves nothing now");
+    }
+    memset(t.words, 0, sizeof t.words); /* reset */
+    JUDGED(WRITTEN_OVER, "how many guards there are\n", "canary: block (0,0,0) has not looked at its guards\n");
+    /* a count out of nowhere: all records are one, of 0 where the guard has another word */
+    begin(&t);
+    t.words[0] = 100000;
+    JUDGED(WRITTEN_OVER, "records: 255 of 256 cannot be, are there twice or are of a word that is right\n",
+           "it says that 100000 words",
+           "extent: 1 word of this edge in 1 block, of the 1 that are left of 256 records");
+    /* of the word that is right there */
+    begin(&t);
+    record(&t, 0, 0, 0, 0, 4);
+    t.words[RECORD + 5] = canary_word((const uint32_t[]){0, 0, 0}, 0, 1);
+    JUDGED(WRITTEN_OVER, "records: 1 of 1 cannot be");
+    e.complete = false; /* counted, and stopped before it was told */
+    JUDGED("canary: 1 word of guards are written over; the launch ended before it told of them\n");
 }
 
 /* A copied guard is not right elsewhere: words differ from word to word, guard to guard and block to block. */

@@ -36,6 +36,8 @@ Test(command, usage) {
     expect_result(run_command("gate --json"), 2, "needs a value");
     expect_result(run_command("gate --json -"), 2, "--json -: want the name of a file; standard output is /dev/stdout");
     expect_result(run_command("gate --json ''"), 2, "--json: want the name of a file");
+    expect_result(run_command("gate --json x --json y"), 2, "--json is given twice");
+    expect_result(run_command("gate --device 1 --device all"), 2, "--device is given twice");
     expect_result(run_command("gate ''"), 2, "warpproof gate: a PATTERN is empty");
     expect_result(run_command("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");
     expect_result(run_command("list cases ''"), 2, "warpproof list: a PATTERN is empty");
@@ -474,6 +476,8 @@ Test(command, run_refuses_what_it_cannot_judge) {
     free(r.text);
     expect_result(run_command("run tests/foreign/double.yaml --set m=3"), 2,
                   "no expression of the launch file uses that name");
+    expect_result(run_command("run gpu/kernels/quantize_pad40.yaml --set nt=3 --set od=3 --set id=64"), 2,
+                  "--set od: no expression of the launch file uses that name");
     expect_result(run_command("run tests/foreign/double.yaml --set n"), 2, "--set n");
     expect_result(run_command("run tests/foreign/double.yaml --set n=0x7fffffffffffffff"), 2, "n");
     expect_result(run_command("run gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=3 --set od=3"), 2, "--set id=N");

@@ -62,8 +62,9 @@ Test(evidence, what_changed_since_is_stale_and_red) {
     expect_result(check("head -n 3", ""), 1,
                   "missing 1 of 4 cases have no line of evidence, q8_0/f16/dequantize_q8_0/nt2");
     /* The kernel's PTX is touched, by a comment. */
-    struct result touched = run_shell(must_format("echo '// touched' >> %s/fixtures/ptx/dequantize.ptx", run_folder));
-    free(touched.text);
+    char *touch = must_format("echo '// touched' >> %s/fixtures/ptx/dequantize.ptx", run_folder);
+    free(run_shell(touch).text);
+    free(touch);
     struct result r = check("cat", "");
     cr_expect(r.code == 1 &&
                   strstr(r.text, "\nUNTESTED dequantize_q8_0\n  stale   4 of 4 cases: the program is another") &&
@@ -124,28 +125,42 @@ Test(evidence, hostile_files_are_one_line_and_exit_2) {
     } files[] = {
         {"head -c 0", "no line of evidence in it"},
         {"head -c 400", ":1: "},
-        {"(cat good; echo)", ":5: want one JSON object a line"},
-        {"(cat good; echo '[]')", ":5: want one JSON object a line"},
+        {"(cat good; echo)", ":5: want one JSON object a line, every key once"},
+        {"(cat good; echo '[]')", ":5: want one JSON object a line, every key once"},
         {"(cat good; echo '{}')", ":5: the key 'case' is missing"},
         {"(cat good; printf x)", ":5: the line has no end"},
         {"sed '3s/\"verdict\": \"PASS\", //'", ":3: the key 'verdict' is missing"},
         {"sed '3s/PASS/GOOD/'", ":3: verdict: 'GOOD' is none"},
         {"sed '2s/\"driver\"/\"drivel\"/'", ":2: 'drivel': no line of evidence has that key"},
         {"sed '2s/\"driver\": \"[^\"]*\"/\"driver\": 580/'", ":2: 'driver': want a string"},
-        {"sed '2s/\"driver\": \"[^\"]*\"/\"driver\": [\"580\"]/'", ":2: 'driver': want a string"},
-        {"sed '2s/\"driver\": \"[^\"]*\"/\"driver\": \"\"/'", ":2: driver: want text, got ''"},
-        {"sed '2s/\"kernel\"/\"case\"/'", "changed:2: "},
+        {"sed '2s/\"driver\": \"[^\"]*\"/\"driver\": [\"580\"]/'", ":2: want one JSON object a line"},
+        {"sed '2s/\"driver\": \"[^\"]*\"/\"driver\": \"\"/'",
+         ":2: driver: want short text without control characters, got ''"},
+        {"sed '2s/\"kernel\"/\"case\"/'", "changed:2: want one JSON object a line, every key once"},
         {"sed '2s/\"date\": \"[^\"]*\"/\"date\": \"30.11.2026\"/'",
          ":2: date: want a date as 2026-11-30, got '30.11.2026'"},
         {"sed '2s/\"ptx\": \".*\", \"inputs/\"ptx\": \"abc\", \"inputs/'",
          ":2: ptx: want 64 lower-case hex digits, got 'abc'"},
         {"sed '2s/\"output\": \"[^\"]*\"/\"output\": \"\"/'", ":2: output: a case that passed has one"},
-        {"sed '2s/Fake GPU/\\\\u001b[31m/'", NULL}, /* shown with care, or refused: never raw */
+        {"sed '2s/Fake GPU/\\\\u001b[31m/'", ":2: device: want short text without control characters"},
+        {"sed '2s/Fake GPU/x\\\\r\\\\n9 passed, 0 failed, 0 skipped/'", ":2: device: want short text without control"},
+        {"sed '2s/\"date\": \"[^\"]*\"/\"date\": \"2026-13-45\"/'", ":2: date: want a date"},
+        {"sed '2s/\"cuda\": \"[^\"]*\"/\"cuda\": \"banana\"/'", ":2: cuda: want a version as 13.0"},
+        {"sed '2s/\"kernel\": \"[^\"]*\"/\"kernel\": \"another\"/'", ":2: kernel: the case is not one of 'another'"},
+        /* what follows an object would be left out, and with it a line that is red */
+        {"(head -n 1 good | tr -d '\\n'; cat good)", ":1: want one JSON object a line"},
+        {"(head -n 1 good | tr '\\n' ' '; cat good)", ":1: want one JSON object a line"},
+        {"sed '2s/$/ 5/'", ":2: want one JSON object a line"},
+        {"sed '2s/$/[\"x\"]/'", ":2: want one JSON object a line"},
+        {"sed '2s/$/\\r/'", ":2: want one JSON object a line"},
+        {"(cat good; printf '{\"case\"\\n')", ":5: want one JSON object a line"},
+        {"(cat good; printf '{\"case\"}\\n')", ":5: want one JSON object a line"},
         {"(head -c 20000 /dev/zero | tr '\\0' x; echo)", ":1: longer than 16384 bytes"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
         struct result r = check(files[i].filter, "");
-        cr_expect((files[i].text == NULL || (r.code == 2 && strstr(r.text, files[i].text))) && !strchr(r.text, '\33'),
+        const char *end = strchr(r.text, '\n');
+        cr_expect(r.code == 2 && strstr(r.text, files[i].text) && !strchr(r.text, '\33') && end && end[1] == 0,
                   "%s: exit %d: %s", files[i].filter, r.code, r.text);
         free(r.text);
     }
@@ -155,12 +170,12 @@ Test(evidence, hostile_files_are_one_line_and_exit_2) {
         {"gzip < good | head -c 200", "not a whole gzip file"},
         {"(gzip < good; echo x)", "something follows the end of the gzip data"},
         {"cat good", "not a whole gzip file"},
-        {"head -c 700M /dev/zero | gzip -1", "more than 512 MiB of text"},
+        {"head -c 140M /dev/zero | gzip -1", "more than 128 MiB of text"},
         {"head -c 0 good", "not a whole gzip file"},
     };
     for (size_t i = 0; i < sizeof packed / sizeof *packed; ++i) {
         if (i == 3 && command_stride() > 1)
-            continue; /* half a GiB is too much beside the sanitisers */
+            continue; /* that is too much beside the sanitisers */
         char *make = must_format("cd %s && %s > bad.gz", run_folder, packed[i].shell);
         free(run_shell(make).text);
         free(make);
@@ -182,6 +197,8 @@ Test(evidence, usage) {
     expect_result(run_command("evidence record --out /nosuch/x"), 2, "");
     expect_result(run_command("evidence record --out %s/x", run_folder), 2, "no NVIDIA driver here");
     expect_result(run_command("evidence record --out %s/x --out y", run_folder), 2, "--out is given twice");
+    expect_result(run_command("evidence record --out %s/good", run_folder), 2, "good is there already");
+    expect_result(run_command("evidence record --out %s/x $(seq 9999)", run_folder), 2, "too long to be recorded");
 }
 
 /* A kernel that is wrong on the GPU is recorded as wrong; one that cannot run there leaves no file. */
@@ -198,6 +215,31 @@ Test(evidence, a_red_run_is_recorded_as_red) {
     cr_expect(files_in_folder() == before, "a file was written");
     free((char *)run_before);
     run_before = plain;
+}
+
+/* What a GPU would run is not the program that the line names. */
+Test(evidence, a_cubin_is_refused) {
+    char *edit = must_format(
+        "cd %s/gpu/kernels && sed -i 's|^source:.*|ptx: ../../fixtures/ptx/dequantize.ptx\\ncubin: k.cubin|' "
+        "dequantize_q8_0.yaml && printf '\\177ELF1234' > k.cubin",
+        run_folder);
+    free(run_shell(edit).text);
+    free(edit);
+    run_before = must_format("%s LD_LIBRARY_PATH=%s", plain, fake_cuda_folder());
+    expect_result(run_command("evidence record --out %s/x", run_folder), 2, "has a cubin, which a GPU would run");
+    free((char *)run_before);
+    run_before = plain;
+}
+
+/* Every kernel that a case runs is one whose evidence is missed. */
+Test(evidence, our_kernels_require_it) {
+    char *line = must_format("'%s' list cases | awk -F/ '{print $3}' | sort -u | while read k; do "
+                             "grep -q '^evidence: required$' gpu/kernels/$k.yaml || echo $k; done",
+                             command_binary());
+    struct result r = run_shell(line);
+    free(line);
+    cr_expect_str_eq(r.text, "", "without `evidence: required`: %s", r.text);
+    free(r.text);
 }
 
 /* The evidence that is kept, of an H200, and a kernel of it whose PTX is touched. */

@@ -54,6 +54,16 @@ Test(paired, apart_only_when_all_rounds_are) {
     }
 }
 
+/* However far they are apart: with four rounds chance does that one time in 35. */
+Test(paired, few_rounds_say_nothing) {
+    const double base[5] = {20, 21, 22, 21, 20}, other[5] = {10, 11, 12, 11, 10};
+    for (size_t rounds = 1; rounds <= 5; ++rounds) {
+        const struct paired p = paired_compare(base, other, rounds);
+        cr_expect(p.separated == (rounds == 5) && p.enough == p.separated && p.overlap == 0,
+                  "%zu rounds: separated %d, enough %d, overlap %zu", rounds, p.separated, p.enough, p.overlap);
+    }
+}
+
 /* Between two launches on one copy, the others' bytes are three times the L2. */
 Test(paired, copies_leave_the_l2_cold) {
     const size_t l2 = 50 << 20;

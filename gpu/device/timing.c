@@ -4,6 +4,7 @@
 
 /* QUEUE: as many launches a stream takes for sure before the host has to wait for the GPU. */
 enum { LEAD = 2, QUEUE = 256, ALIGNMENT = 256 /* as cuMemAlloc gives it */ };
+enum { BAND = TIMING_BAND, BAND_BYTE = 0xa5 };
 
 size_t timing_copies(size_t bytes, size_t l2_bytes) {
     const size_t others = bytes ? (TIMING_L2_TIMES * l2_bytes + bytes - 1) / bytes : 1;
@@ -135,7 +136,8 @@ static bool measure(struct launch_copies *c, size_t l2_bytes, struct error *e) {
         if (!size_add(l->buffers[i].bytes, ALIGNMENT - 1, &rounded) ||
             !size_add(c->timed.bytes, rounded / ALIGNMENT * ALIGNMENT, &c->timed.bytes))
             return fail(e, "the buffers are larger than the address space");
-        c->strides[i] = rounded / ALIGNMENT * ALIGNMENT;
+        if (!size_add(rounded / ALIGNMENT * ALIGNMENT, 2 * (size_t)BAND, &c->strides[i]))
+            return fail(e, "the buffers are larger than the address space");
     }
     c->timed.copies = timing_copies(c->timed.bytes, l2_bytes);
     return true;
@@ -147,13 +149,17 @@ static bool allocate(struct launch_copies *c, struct error *e) {
         size_t bytes;
         if (!size_mul(c->strides[i], c->timed.copies, &bytes))
             return fail(e, "%zu copies are larger than the address space", c->timed.copies);
-        const cu_result r = d->mem_alloc(&c->bases[i], bytes ? bytes : 1);
+        const cu_result r = d->mem_alloc(&c->bases[i], bytes);
         if (r != CU_SUCCESS) {
             c->bases[i] = 0;
             struct error why;
             driver_check(d, r, &why, "cuMemAlloc");
             return fail(e, "%.400s (%zu copies of %zu bytes)", why.text, c->timed.copies, c->timed.bytes);
         }
+        c->bases[i] += BAND;
+        if (!driver_check(d, d->memset_words(c->bases[i] - BAND, BAND_BYTE * UINT32_C(0x01010101), bytes / 4), e,
+                          "cuMemsetD32"))
+            return false;
     }
     return true;
 }
@@ -211,8 +217,18 @@ bool launch_copies_poison(struct launch_copies *c, struct error *e) {
 
 bool launch_copies_fetch(const struct launch_copies *c, size_t copy, size_t buffer, uint8_t *bytes, struct error *e) {
     const struct driver *d = c->timed.gpu->driver;
-    const size_t n = c->bound->launch.buffers[buffer].bytes;
-    return !n || driver_check(d, d->to_host(bytes, c->bases[buffer] + copy * c->strides[buffer], n), e, "cuMemcpyDtoH");
+    const size_t n = c->strides[buffer];
+    return driver_check(d, d->to_host(bytes, c->bases[buffer] - BAND + copy * n, n), e, "cuMemcpyDtoH");
+}
+
+bool launch_copies_outside(const struct launch_copies *c, size_t buffer, const uint8_t *bytes, int64_t *offset) {
+    const size_t end = BAND + c->bound->launch.buffers[buffer].bytes;
+    for (size_t i = 0; i < c->strides[buffer]; i = i + 1 == BAND ? end : i + 1)
+        if (bytes[i] != BAND_BYTE) {
+            *offset = (int64_t)i - BAND;
+            return true;
+        }
+    return false;
 }
 
 void launch_copies_free(struct launch_copies *c) {
@@ -220,7 +236,7 @@ void launch_copies_free(struct launch_copies *c) {
         gpu_params_free(bound_launch(c->bound, i % c->launch_count), c->params[i]);
     for (size_t i = 0; c->bases && c->timed.gpu->alive && i < c->bound->launch.buffer_count; ++i)
         if (c->bases[i])
-            c->timed.gpu->driver->mem_free(c->bases[i]);
+            c->timed.gpu->driver->mem_free(c->bases[i] - BAND);
     free(c->params);
     free(c->functions);
     free(c->bases);

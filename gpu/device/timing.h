@@ -12,6 +12,7 @@
 #include "context.h"
 
 enum { TIMING_L2_TIMES = 3, TIMING_MOST_COPIES = 1 << 14 };
+enum { TIMING_BAND = 4096 }; /* bytes of a guard band */
 
 enum timing {
     TIMING_DONE,
@@ -45,7 +46,7 @@ struct gpu_figures {
 bool gpu_figures(struct gpu *g, struct gpu_figures *f, struct error *e);
 
 /* The launches of a launch file, bound, on copies of its buffers. One after the other they are one launch to timed_run.
- */
+ * Every copy of every buffer lies between two guard bands, which nobody but a stray store touches. */
 struct launch_copies {
     struct timed timed;
     struct bound *bound;
@@ -53,7 +54,7 @@ struct launch_copies {
     cu_function *functions; /* (launch_count) */
     void ***params;         /* (copies, launch_count) */
     cu_pointer *bases;      /* (buffers) of copy 0; 0: none */
-    size_t *strides;        /* (buffers) bytes from one copy to the next */
+    size_t *strides;        /* (buffers) bytes from one copy to the next: band, contents, what rounds them up, band */
 };
 
 /* Allocates and fills; c->timed.bytes is what one copy takes. *refused: NULL, or with true why this GPU cannot run it
@@ -63,8 +64,10 @@ bool launch_copies_open(struct gpu *g, struct bound *b, size_t l2_bytes, struct 
                         struct error *e);
 /* Every OUT and SCRATCH buffer of every copy holds the poison again. */
 bool launch_copies_poison(struct launch_copies *c, struct error *e);
-/* bytes = what a buffer of a copy holds now. */
+/* bytes (strides[buffer]) = what a buffer of a copy holds now, from byte TIMING_BAND on, and the bands around it. */
 bool launch_copies_fetch(const struct launch_copies *c, size_t copy, size_t buffer, uint8_t *bytes, struct error *e);
+/* Of bytes as fetched: true, and *offset, the first that was stored outside the buffer, counted from its beginning. */
+bool launch_copies_outside(const struct launch_copies *c, size_t buffer, const uint8_t *bytes, int64_t *offset);
 void launch_copies_free(struct launch_copies *c);
 
 #endif

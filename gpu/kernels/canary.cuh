@@ -1,9 +1,9 @@
 // The canary build (-DWARPPROOF_CANARY; ci/ptx makes it, `warpproof gate --canary` runs it): guard words after each
-// plane of the arena, written when a block begins and looked at when it ends. Without the flag nothing of this is
-// there: CANARY is 0, and the arena is only declared.
-//
-// A kernel with planes says SHARED_ARENA(arena) once, where its outermost scope begins, and adds CANARY to the offset
-// of every plane but the first; `bytes`, which is the planes' alone, takes them off again.
+// plane of the arena, written when a block begins and looked at when it ends. Without the flag CANARY is 0, and the
+// arena is only declared. A kernel with planes says SHARED_ARENA(arena) once, where its outermost scope begins, and
+// adds CANARY to the offset of every plane but the first; `bytes`, which is the planes' alone, takes them off again.
+// Where that scope ends is a barrier of the whole block: lanes must not `return` by themselves before it, not even
+// after the kernel's own last barrier; whole warps may, after that.
 #pragma once
 #include <stdint.h>
 

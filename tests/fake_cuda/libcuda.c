@@ -38,6 +38,8 @@ enum {
 #define API __attribute__((visibility("default")))
 
 enum { FAKE_L2 = 32768, FAKE_EVENTS = 64 };
+/* Ahead of an allocation and behind: who stores there harms nobody, and is told of. */
+enum { ROOM = 256, ROOM_BYTE = 0x3c };
 enum { GPUS = 8, SLOTS = 1024, MODULES = 512, KERNELS = 3 };
 static const char *const kernel_names[KERNELS] = {"double_i32", "line_i32", "dequantize_q8_0"};
 enum kernel { DOUBLE, LINE, DEQUANTIZE };
@@ -55,8 +57,9 @@ struct module {
         uint32_t words[64];
     } variable;
 };
-static struct fake_gpu { /* a context's; only the thread whose current one it is comes here */
-    void *taken[SLOTS];
+static struct fake_gpu {   /* a context's; only the thread whose current one it is comes here */
+    uint8_t *taken[SLOTS]; /* room, the bytes, room */
+    size_t bytes[SLOTS];
     struct module modules[MODULES];
     int allocations, loads, launches, resets, broken, retained;
     double clock;               /* in ms, by the launches */
@@ -217,17 +220,29 @@ API result cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
         ++slot;
     if (slot == SLOTS || want("memory"))
         return NO_MEMORY;
-    now->taken[slot] = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    *pointer = (uint64_t)(uintptr_t)now->taken[slot];
-    now->allocations += now->taken[slot] != NULL;
-    return now->taken[slot] ? OK : NO_MEMORY;
+    uint8_t *all = aligned_alloc(ROOM, (bytes + ROOM - 1) / ROOM * ROOM + 2 * (size_t)ROOM);
+    if (!all)
+        return NO_MEMORY;
+    memset(all, ROOM_BYTE, ROOM);
+    memset(all + ROOM + bytes, ROOM_BYTE, ROOM);
+    now->taken[slot] = all;
+    now->bytes[slot] = bytes;
+    *pointer = (uint64_t)(uintptr_t)(all + ROOM);
+    ++now->allocations;
+    return OK;
 }
 API result cuMemFree_v2(uint64_t pointer) {
     unsigned slot = 0;
-    while (now && slot < SLOTS && (uint64_t)(uintptr_t)now->taken[slot] != pointer)
+    while (now && slot < SLOTS && !(now->taken[slot] && (uint64_t)(uintptr_t)(now->taken[slot] + ROOM) == pointer))
         ++slot;
-    if (!now || slot == SLOTS || !pointer)
+    if (!now || slot == SLOTS)
         return INVALID;
+    const uint8_t *ahead = now->taken[slot], *behind = ahead + ROOM + now->bytes[slot];
+    int touched = 0;
+    for (int i = 0; i < ROOM; ++i)
+        touched |= ahead[i] != ROOM_BYTE || behind[i] != ROOM_BYTE;
+    if (touched)
+        fprintf(stderr, "fake: a store outside an allocation of %zu bytes\n", now->bytes[slot]);
     free(now->taken[slot]);
     now->taken[slot] = NULL;
     --now->allocations;
