@@ -1,5 +1,5 @@
 /* warpproof bench: kernels against each other on a real GPU, and figures only of what is right. */
-#include "../gpu/raw.h"
+#include "../gpu/digest.h"
 #include "../ref/checked.h"
 #include "bench_contest.h"
 #include "command.h"
@@ -97,9 +97,7 @@ static bool load_kernel(struct bench *b, const char *name, bool of_six, const ch
     b->kernel_count += good;
     free(path);
     return good && json_spares(json, k->spec->ptx, e) && (k->module = spec_module(k->spec, e)) != NULL &&
-           (!of_six || is_product(k->spec, e)) &&
-           (sha256_hex(k->module->text, k->module->text_bytes, k->ptx_sha256) ||
-            fail(e, "cannot compute the sha256 of %s", k->spec->ptx));
+           (!of_six || is_product(k->spec, e)) && digest_program(k->module, k->ptx_sha256, e);
 }
 
 static void write_head(struct bench *b, const struct options *o) {
@@ -108,12 +106,7 @@ static void write_head(struct bench *b, const struct options *o) {
     if (gmtime_r(&now, &t) != NULL) {
         strftime(b->head.date, sizeof b->head.date, "%Y-%m-%d %H:%M UTC", &t);
     }
-    b->head.command = must_strdup("warpproof");
-    for (int i = 0; i < o->argc; ++i) {
-        char *more = must_format("%s %s", b->head.command, o->argv[i]);
-        free(b->head.command);
-        b->head.command = more;
-    }
+    b->head.command = command_text("warpproof", o->argc, o->argv);
     b->head.data = data_class_names[o->data];
 }
 
@@ -195,16 +188,6 @@ static int bench(const char *const *names, size_t count, struct options *o) {
     return code;
 }
 
-static bool parse_class(const char *text, enum data_class *class) {
-    for (int k = 0; k < DATA_REAL; ++k) {
-        if (strcmp(text, data_class_names[k]) == 0) {
-            *class = (enum data_class)k;
-            return true;
-        }
-    }
-    return false;
-}
-
 static int take_rounds(const char *text, int64_t *rounds) {
     if (*rounds > 0) {
         return usage_error("bench", "--rounds is given twice");
@@ -260,7 +243,7 @@ int bench_main(int argc, char **argv) {
             code = take_rounds(optarg, &o.rounds);
         } else if (c == DATA) {
             code = data_given ? usage_error("bench", "--data is given twice")
-                   : parse_class(optarg, &o.data)
+                   : data_class_made(optarg, &o.data)
                        ? -1
                        : usage_error("bench", "--data %s: want exact, coded, adv or rand", optarg);
             data_given = true;

@@ -1,5 +1,6 @@
 #include "bench_contest.h"
 #include "../gpu/device/cublas.h"
+#include "../gpu/digest.h"
 #include "../oracles/paired.h"
 #include "../ref/checked.h"
 #include "../ref/rcp_approx.h"
@@ -82,14 +83,6 @@ static double macs_of(const struct spec *s, const struct shape *shape) {
         }
     }
     return (double)macs;
-}
-
-/* "Cuda compilation tools, release 13.0, V13.0.88", from the comments ahead of the text; NULL: it does not say. */
-static char *toolkit_of(const struct ptx_module *m) {
-    static const char key[] = "// Cuda compilation tools, ";
-    const char *at = strstr(m->text, key);
-    return at != NULL ? must_format("%.*s", (int)(strcspn(at, "\r\n") < 200 ? strcspn(at, "\r\n") - 3 : 0), at + 3)
-                      : NULL;
 }
 
 /* Names and values that the launch file, or its contract, uses. */
@@ -183,7 +176,7 @@ static bool enter(struct arena *a, const struct bench_kernel *k, enum bench_role
         .role = role,
         .name = must_strdup(role == BENCH_CONTROL ? "control" : k->spec->kernel),
         .about = k->spec->contract != NULL ? must_strdup(k->spec->contract) : NULL,
-        .toolkit = toolkit_of(k->module),
+        .toolkit = program_tools(k->module),
         .launches = k->spec->then_count + 1,
         .macs = macs_of(k->spec, &shape),
     };

@@ -137,7 +137,7 @@ bool right_check(const struct launch_copies *c, const struct right *right, char 
         if (slot == NULL) {
             return fail(e, "no memory for a copy of %zu bytes", bytes);
         }
-        const uint8_t *got = slot + TIMING_BAND;
+        const uint8_t *got = slot + GPU_BAND;
         for (size_t i = 0; good && *wrong == NULL && i < t->launched; ++i) {
             const size_t copy = (t->next + t->copies - t->launched + i) % t->copies;
             int64_t at;

@@ -31,6 +31,15 @@ const struct ptx_module *case_set_module(const struct case_set *s, const struct 
     return s->modules[case_set_kernel(s, kernel)];
 }
 
+bool case_set_digests(const struct case_set *s, char (**digests)[DIGEST_HEX], struct error *e) {
+    *digests = must_calloc(s->list.kernel_count + 1, sizeof **digests);
+    bool good = true;
+    for (size_t i = 0; good && i < s->list.kernel_count; ++i) {
+        good = s->modules[i] == NULL || digest_program(s->modules[i], (*digests)[i], e);
+    }
+    return good;
+}
+
 static bool load_modules(const struct case_set_request *r, struct case_set *s, struct error *e) {
     s->modules = must_calloc(s->list.kernel_count + 1, sizeof *s->modules);
     for (size_t i = 0; i < s->list.count; ++i) {

@@ -3,6 +3,7 @@
 #define CLI_CASE_SET_H
 
 #include "../gpu/case.h"
+#include "../gpu/digest.h"
 #include "../gpu/ptx/ptx.h"
 
 struct case_set_request {
@@ -32,6 +33,8 @@ bool case_set_open(const struct case_set_request *r, struct case_set *s, int *co
 void case_set_free(struct case_set *s);
 
 size_t case_set_kernel(const struct case_set *s, const struct spec *kernel); /* its index in the list and `modules` */
+/* *digests = (list.kernel_count) of the kernels' programs, "" where none is loaded; the caller frees them. */
+bool case_set_digests(const struct case_set *s, char (**digests)[DIGEST_HEX], struct error *e);
 const struct ptx_module *case_set_module(const struct case_set *s, const struct spec *kernel);
 
 /* A model that is absent: what there is no case of. */

@@ -1,10 +1,10 @@
 /* warpproof census --table --counters FILE: what a GPU's counters gave for the launches of the table, beside what the
  * machine counts: equal, or the difference explained. */
 #include "../gpu/counters_explained.h"
+#include "../gpu/digest.h"
 #include "../ref/checked.h"
 #include "../ref/printable.h"
 #include "../reports/json_node.h"
-#include "../reports/terminal.h"
 #include "command.h"
 #include "ladder.h"
 #include <inttypes.h>
@@ -237,7 +237,7 @@ static void leave_out(struct comparing *c, const struct rung *r) {
 
 /* The table's line of a launch, if there is one and it is of the same program, entry and shape. */
 static bool find(struct comparing *c, struct pair *p, size_t number, struct error *e) {
-    char digest[65];
+    char digest[DIGEST_HEX];
     p->gpu = NULL;
     for (size_t i = 0; i < c->table.count; ++i) {
         const struct counted_launch *l = &c->table.launches[i];
@@ -246,7 +246,7 @@ static bool find(struct comparing *c, struct pair *p, size_t number, struct erro
             c->used[i] = true;
         }
     }
-    if (!rung_digest(p->rung, digest, e)) {
+    if (!digest_program(p->rung->module, digest, e)) {
         return false;
     }
     if (p->gpu == NULL) {
@@ -361,11 +361,8 @@ int census_counters(struct ladder *l, const struct ladder_request *q, const stru
             leave_out(&c, r);
             open = true;
         } else if (!rung_passed(r)) {
-            const bool kernel = verdict_is_wrong_kernel(outcome_verdict(&r->outcome));
-            terminal_failure(stdout, &r->outcome, NULL, 0);
+            rung_failure(r, &wrong, &open);
             leave_out(&c, r);
-            wrong |= kernel;
-            open |= !kernel;
         } else {
             good = compare_kernel(&c, r, json, &e);
         }

@@ -1,13 +1,12 @@
 /* warpproof census --table --launches: the launches that the table counts, each once, for a profiler to count. */
 #include "../gpu/device/device.h"
+#include "../gpu/digest.h"
 #include "../ref/checked.h"
-#include "../reports/terminal.h"
 #include "command.h"
 #include "ladder.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* "NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0". */
 static bool print_device(const struct judging *j, struct error *e) {
     struct device_identity id;
     if (j->runner != &runner_device) {
@@ -17,15 +16,16 @@ static bool print_device(const struct judging *j, struct error *e) {
     if (!device_identify(j->devices.first, &id, e)) {
         return false;
     }
-    printf("device\t%s (sm_%d), driver %s, CUDA %d.%d\n", id.name, id.sm, id.driver, id.cuda_version / 1000,
-           id.cuda_version % 1000 / 10);
+    char *text = device_text(&id);
+    printf("device\t%s\n", text);
+    free(text);
     return true;
 }
 
 /* A line for each launch that was made of a kernel; *number goes on from kernel to kernel, as a profiler counts. */
 static bool print_launches(const struct rung *r, size_t *number, struct error *e) {
-    char digest[65];
-    if (!rung_digest(r, digest, e)) {
+    char digest[DIGEST_HEX];
+    if (!digest_program(r->module, digest, e)) {
         return false;
     }
     char *shape = rung_shape(r);
@@ -52,10 +52,7 @@ int census_launches(struct ladder *l, const struct judging *j) {
             printf("%s: %s\n", r->spec->kernel, r->why);
             open = true;
         } else if (!rung_passed(r)) {
-            terminal_failure(stdout, &r->outcome, NULL, 0);
-            const enum verdict v = outcome_verdict(&r->outcome);
-            wrong |= verdict_is_wrong_kernel(v);
-            open |= !verdict_is_wrong_kernel(v);
+            rung_failure(r, &wrong, &open);
         }
     }
     if (!good) {

@@ -54,6 +54,10 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 /* The same for getopt_long's '?' and ':' results: names the option as typed. */
 int option_error(const char *command, int argc, char **argv, int result);
 
+/* `start` and the words of argv, a space between, for the record of how a command was called; the caller frees it.
+ * Before getopt_long, which moves them around. */
+char *command_text(const char *start, int argc, char **argv);
+
 /* Takes getopt_long's optarg for an option that names a file and cannot be repeated. -1, or the exit code after a
  * message: it is given twice, or empty. */
 int take_once(const char *command, const char *option, const char **value);

@@ -76,6 +76,19 @@ int subcommands_main(const struct subcommand *subjects, size_t count, const char
     return usage_error(command, "unknown %s '%s': want %s (see warpproof %s --help)", what, argv[1], wanted, command);
 }
 
+char *command_text(const char *start, int argc, char **argv) {
+    char *text = must_strdup(start);
+    size_t length = strlen(text);
+    for (int i = 0; i < argc; ++i) {
+        const size_t n = strlen(argv[i]);
+        text = must_realloc(text, length + n + 2, 1);
+        text[length] = ' ';
+        memcpy(text + length + 1, argv[i], n + 1);
+        length += n + 1;
+    }
+    return text;
+}
+
 int take_once(const char *command, const char *option, const char **value) {
     if (*value != NULL) {
         return usage_error(command, "%s is given twice", option);

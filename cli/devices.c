@@ -66,8 +66,9 @@ bool devices_list(FILE *out, struct error *e) {
     for (int i = 0; good && i < here; ++i) {
         good = device_identify(i, &id, e);
         if (good) {
-            fprintf(out, "%d  %s (sm_%d), driver %s, CUDA %d.%d\n", i, id.name, id.sm, id.driver,
-                    id.cuda_version / 1000, id.cuda_version % 1000 / 10);
+            char *text = device_text(&id);
+            fprintf(out, "%d  %s\n", i, text);
+            free(text);
         }
     }
     return good;

@@ -197,7 +197,7 @@ static void print_stale(const struct check *k, const struct checked *x, size_t c
 static void print_wrong(const struct checked *x) {
     const bool same = strcmp(x->line->output, x->want) == 0;
     printf("\n%s %s\n", verdict_name(same ? x->line->verdict : VERDICT_DIFFERS), x->c->id);
-    if (strcmp(x->line->output, x->want) != 0) {
+    if (!same) {
         printf("  output  %s  the contract's bytes, %s\n", x->want, x->c->contract->name);
         printf("  there   %s  %s's\n", x->line->output[0] != 0 ? x->line->output : "(none)", x->line->device);
     }
@@ -208,7 +208,8 @@ static void print_wrong(const struct checked *x) {
 }
 
 /* One message for each way in which a kernel's cases fail. */
-static void print_failures(const struct check *k, size_t first, size_t last) {
+static void print_failures(const struct check *k, size_t first, size_t last, struct sums *sums) {
+    (void)sums; /* print_row has counted them */
     const bool required = k->cases[first].c->spec->evidence_required;
     for (int state = 0; state < STATES; ++state) {
         const struct checked *one = NULL;
@@ -245,11 +246,6 @@ static void each_kernel(const struct check *k, void (*print)(const struct check 
         }
         print(k, first, last, sums);
     }
-}
-
-static void failures_of_kernel(const struct check *k, size_t first, size_t last, struct sums *sums) {
-    (void)sums;
-    print_failures(k, first, last);
 }
 
 /* A kernel that needs evidence and that no case runs could never have any. */
@@ -335,29 +331,15 @@ static bool read_files(const struct case_set *set, struct options *o, struct rec
     return good;
 }
 
-static bool digest_programs(struct check *k, struct error *e) {
-    k->programs = must_calloc(k->set->list.kernel_count + 1, sizeof *k->programs);
-    for (size_t i = 0; i < k->set->list.kernel_count; ++i) {
-        if (k->set->modules[i] != NULL && !digest_program(k->set->modules[i], k->programs[i])) {
-            return fail(e, "cannot compute the SHA-256 of %s", k->set->list.kernels[i]->ptx);
-        }
-    }
-    return true;
-}
-
-static void print_rows(const struct check *k, size_t first, size_t last, struct sums *sums) {
-    print_row(k, first, last, sums);
-}
-
 static int report(const struct check *k, const struct options *o, struct error *e) {
     struct sums sums = {0};
     printf("%-28s %6s %8s %6s %8s %6s  %s\n", "kernel", "cases", "current", "stale", "missing", "wrong", "recorded");
-    each_kernel(k, print_rows, &sums);
+    each_kernel(k, print_row, &sums);
     if (o->pattern_count == 0) {
         note_others(k);
         note_models_absent(k->set, &sums);
     }
-    each_kernel(k, failures_of_kernel, NULL);
+    each_kernel(k, print_failures, &sums);
     if (o->pattern_count == 0 && !add_caseless(k->set, &sums, e)) {
         return EXIT_INPUT;
     }
@@ -375,7 +357,7 @@ static int check(struct options *o) {
     int code;
     bool good = case_set_open(&request, &set, &code, &e);
     if (good) {
-        good = read_files(&set, o, &recorded, &e) && digest_programs(&k, &e);
+        good = read_files(&set, o, &recorded, &e) && case_set_digests(&set, &k.programs, &e);
         code = EXIT_INPUT;
     }
     if (good) {

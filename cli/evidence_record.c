@@ -44,6 +44,7 @@ struct options {
 struct recording {
     const struct options *o;
     const struct case_set *set;
+    char (*programs)[DIGEST_HEX];       /* (kernel_count) */
     struct outcome *outcomes;           /* (chosen_count) */
     struct evidence_line *lines;        /* (chosen_count) */
     struct device_identity *identities; /* (gpus) */
@@ -89,7 +90,7 @@ static void record_case(void *context, const struct case_turn *turn) {
                                 .toolkit = toolkit != NULL ? toolkit : must_strdup("unknown"),
                                 .date = must_strdup(r->date),
                                 .command = must_strdup(r->o->command)};
-    digest_program(module, l->ptx);
+    memcpy(l->ptx, r->programs[case_set_kernel(r->set, c->spec)], sizeof l->ptx);
     memcpy(l->inputs, out->inputs, sizeof l->inputs);
     if (out->complete) { /* else no GPU gave these bytes */
         memcpy(l->output, out->digest, sizeof l->output);
@@ -150,7 +151,7 @@ static int record(struct options *o) {
     bool good = case_set_open(&request, &set, &code, &e);
     if (good) {
         code = EXIT_INPUT;
-        good = no_cubins(&set, &e);
+        good = no_cubins(&set, &e) && case_set_digests(&set, &r.programs, &e);
     }
     if (good) {
         good = gmtime_r(&now, &day) != NULL && strftime(r.date, sizeof r.date, "%Y-%m-%d", &day) == 10
@@ -184,20 +185,10 @@ static int record(struct options *o) {
         outcome_free(&r.outcomes[i]);
     }
     free(r.outcomes);
+    free(r.programs);
     free(r.identities);
     case_set_free(&set);
     return code;
-}
-
-/* The words of the command line; the program by its last name. */
-static char *command_line(int argc, char **argv) {
-    char *text = must_strdup("warpproof evidence");
-    for (int i = 0; i < argc; ++i) {
-        char *longer = must_format("%s %s", text, argv[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
 }
 
 int evidence_record_main(int argc, char **argv) {
@@ -210,7 +201,7 @@ int evidence_record_main(int argc, char **argv) {
                                           {NULL, 0, NULL, 0}};
     struct options o = {.judging = {.threads = omp_get_max_threads(), .runner = &runner_device}};
     struct error e;
-    o.command = command_line(argc, argv);
+    o.command = command_text("warpproof evidence", argc, argv);
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {

@@ -319,14 +319,8 @@ static int take_own(int c, struct options *o) {
     case SET:
         return sets_option("explain", &o->sets, optarg);
     case DATA:
-        for (int k = 0; k < DATA_REAL; ++k) {
-            if (strcmp(optarg, data_class_names[k]) == 0) {
-                o->one_class = true;
-                o->class = (enum data_class)k;
-                return -1;
-            }
-        }
-        return usage_error("explain", "--data %s: want exact, coded, adv or rand", optarg);
+        o->one_class = data_class_made(optarg, &o->class);
+        return o->one_class ? -1 : usage_error("explain", "--data %s: want exact, coded, adv or rand", optarg);
     case SEED:
         if (yaml_parse_integer(optarg, &seed) != NULL || seed < 0) {
             return usage_error("explain", "--seed %s: want an integer in 0 .. 9223372036854775807", optarg);

@@ -1,6 +1,6 @@
 #include "ladder.h"
-#include "../gpu/raw.h"
 #include "../ref/checked.h"
+#include "../reports/terminal.h"
 #include "command.h"
 #include "selecting.h"
 #include <fnmatch.h>
@@ -144,6 +144,11 @@ bool rung_passed(const struct rung *r) {
     return r->why == NULL && outcome_verdict(&r->outcome) == VERDICT_PASS;
 }
 
+void rung_failure(const struct rung *r, bool *wrong, bool *open) {
+    terminal_failure(stdout, &r->outcome, NULL, 0);
+    *(verdict_is_wrong_kernel(outcome_verdict(&r->outcome)) ? wrong : open) = true;
+}
+
 char *rung_shape(const struct rung *r) {
     return must_format("nt%lld.od%lld.id%lld", (long long)r->shape[0].value, (long long)r->shape[1].value,
                        (long long)r->shape[2].value);
@@ -151,9 +156,4 @@ char *rung_shape(const struct rung *r) {
 
 const struct spec *rung_launch(const struct rung *r, size_t number) {
     return number > 0 ? &r->spec->then[number - 1] : r->spec;
-}
-
-bool rung_digest(const struct rung *r, char hex[65], struct error *e) {
-    return sha256_hex(r->module->text, r->module->text_bytes, hex) ||
-           fail(e, "cannot compute the sha256 of %s", r->spec->ptx);
 }

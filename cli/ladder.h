@@ -42,12 +42,13 @@ void rung_run(struct rung *r, const struct judging *j);
 bool rung_run_at(struct rung *r, const struct shape_value *shape, const struct judging *j, struct outcome *outcome,
                  struct error *e);
 bool rung_passed(const struct rung *r); /* it was run and nothing was found */
+/* Prints what was found of one that was run and has not passed, and sets *wrong where it is the kernel's fault, else
+ * *open. */
+void rung_failure(const struct rung *r, bool *wrong, bool *open);
 /* "nt128.od128.id1024" of r->shape; the caller frees it. */
 char *rung_shape(const struct rung *r);
 /* The launch file's launch `number` of 0 .. then_count. */
 const struct spec *rung_launch(const struct rung *r, size_t number);
-/* The SHA-256 of its PTX text. */
-bool rung_digest(const struct rung *r, char hex[65], struct error *e);
 
 /* `warpproof census --table`, below its options: each runs the kernels of *l and returns the exit code. */
 

@@ -177,18 +177,6 @@ static int run(const char *path, struct options *o) {
     return code;
 }
 
-/* --data: one class instead of all generated ones. */
-static bool parse_class(const char *text, struct options *o) {
-    for (int k = 0; k < DATA_REAL; ++k) {
-        if (strcmp(text, data_class_names[k]) == 0) {
-            o->one_class = true;
-            o->class = (enum data_class)k;
-            return true;
-        }
-    }
-    return false;
-}
-
 int run_main(int argc, char **argv) {
     enum { SET = 256, DATA, SEED };
     static const struct option longs[] = {{"set", required_argument, NULL, SET},
@@ -203,8 +191,8 @@ int run_main(int argc, char **argv) {
         if (c == SET) {
             code = sets_option("run", &o.sets, optarg);
         } else if (c == DATA) {
-            code =
-                parse_class(optarg, &o) ? -1 : usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);
+            o.one_class = data_class_made(optarg, &o.class);
+            code = o.one_class ? -1 : usage_error("run", "--data %s: want exact, coded, adv or rand", optarg);
         } else if (c == SEED) {
             if (yaml_parse_integer(optarg, &seed) != NULL || seed < 0) {
                 code = usage_error("run", "--seed %s: want an integer in 0 .. 9223372036854775807", optarg);

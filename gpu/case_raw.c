@@ -2,6 +2,7 @@
  */
 #include "../ref/checked.h"
 #include "case_read.h"
+#include "raw.h"
 #include <string.h>
 
 /* *path, *sha256 = what a mapping {file: PATH, sha256: HEX} says; the path from the folder of the cases file. */
@@ -20,7 +21,7 @@ static bool read_raw(struct loader *l, const struct yaml_doc *doc, const struct 
         return true;
     if (!yaml_string(doc, sha, "sha256", &text, l->e))
         return false;
-    if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
+    if (!sha256_is(text))
         return yaml_fail(doc, sha, 0, l->e, "sha256: not 64 lower-case hex digits");
     *sha256 = must_strdup(text);
     return true;

@@ -5,6 +5,15 @@
 
 const char *const data_class_names[DATA_CLASSES + 1] = {"exact", "coded", "adv", "rand", "real", "file", NULL};
 
+bool data_class_made(const char *name, enum data_class *c) {
+    for (int k = 0; k < DATA_REAL; ++k)
+        if (!strcmp(name, data_class_names[k])) {
+            *c = (enum data_class)k;
+            return true;
+        }
+    return false;
+}
+
 static const struct data_filler *const fillers[DATA_CLASSES] = {
     [DATA_EXACT] = data_exact, [DATA_CODED] = data_coded, [DATA_ADV] = data_adv, [DATA_RAND] = data_rand};
 

@@ -25,6 +25,8 @@ enum data_class { DATA_EXACT, DATA_CODED, DATA_ADV, DATA_RAND, DATA_REAL, DATA_F
 
 /* "exact" ...; the list is ended by NULL and stands in the order of the enum. */
 extern const char *const data_class_names[DATA_CLASSES + 1];
+/* The class of that name, of those whose data are made: not real, not file. */
+bool data_class_made(const char *name, enum data_class *c);
 
 struct data_filler {
     const char *format; /* "q4_K", "pad40", "f32"; NULL ends a table */

@@ -94,17 +94,22 @@ bool digest_outputs(const struct launch *l, const uint8_t *const *replaced, char
     return end(&h, hex);
 }
 
-bool digest_program(const struct ptx_module *m, char hex[DIGEST_HEX]) {
-    return sha256_hex(m->text, m->text_bytes, hex);
+bool digest_program(const struct ptx_module *m, char hex[DIGEST_HEX], struct error *e) {
+    return sha256_hex(m->text, m->text_bytes, hex) || fail(e, "cannot compute the sha256 of %s", m->path);
+}
+
+char *program_tools(const struct ptx_module *m) {
+    static const char lead[] = "// Cuda compilation tools, ";
+    const char *at = strstr(m->text, lead);
+    const size_t n = at != NULL ? strcspn(at, "\r\n") : 0;
+    return at != NULL ? must_format("%.*s", (int)(n < 200 ? n - 3 : 0), at + 3) : NULL;
 }
 
 char *program_toolkit(const struct ptx_module *m) {
-    static const char lead[] = "// Cuda compilation tools, release ";
-    const char *at = strstr(m->text, lead);
-    if (at == NULL) {
-        return NULL;
-    }
-    at += strcspn(at + sizeof lead - 1, "V\n") + sizeof lead - 1;
-    const size_t n = strspn(at, "V.0123456789");
-    return n > 1 && n < 32 ? must_format("%.*s", (int)n, at) : NULL;
+    char *tools = program_tools(m);
+    const char *at = tools != NULL ? strstr(tools, ", V") : NULL;
+    const size_t n = at != NULL ? strspn(at + 2, "V.0123456789") : 0;
+    char *release = n > 1 && n < 32 ? must_format("%.*s", (int)n, at + 2) : NULL;
+    free(tools);
+    return release;
 }

@@ -16,9 +16,11 @@ bool digest_inputs(const struct bound *b, char hex[DIGEST_HEX]);
  * of its size, or NULL for its own; NULL: its own everywhere. */
 bool digest_outputs(const struct launch *l, const uint8_t *const *replaced, char hex[DIGEST_HEX]);
 
-/* The text of a program. */
-bool digest_program(const struct ptx_module *m, char hex[DIGEST_HEX]);
-/* The release of nvcc that made it, as its comments say: "V13.0.88"; NULL when they do not. The caller frees it. */
+/* The text of a program. Fails with its path. */
+bool digest_program(const struct ptx_module *m, char hex[DIGEST_HEX], struct error *e);
+/* What made it, as its comments say: "Cuda compilation tools, release 13.0, V13.0.88", and the last word of that,
+ * "V13.0.88"; NULL when they do not. The caller frees it. */
+char *program_tools(const struct ptx_module *m);
 char *program_toolkit(const struct ptx_module *m);
 
 #endif

@@ -58,6 +58,10 @@ uint8_t *raw_whole(const struct raw_file *f, struct error *e) {
     return NULL;
 }
 
+bool sha256_is(const char *text) {
+    return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
 bool sha256_hex(const void *data, size_t bytes, char hex[65]) {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned length = 0;

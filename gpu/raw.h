@@ -22,6 +22,7 @@ bool raw_read(const struct raw_file *f, uint8_t *data, struct error *e);
 /* The whole file in memory of its own (free()), NULL on failure. */
 uint8_t *raw_whole(const struct raw_file *f, struct error *e);
 
+bool sha256_is(const char *text); /* 64 lower-case hex digits */
 /* hex = the SHA-256 of the bytes as 64 lower-case digits. False when the library cannot compute it. */
 bool sha256_hex(const void *data, size_t bytes, char hex[65]);
 /* The bytes of the file `path` have that digest; NULL: any. */

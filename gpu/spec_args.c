@@ -1,5 +1,6 @@
 #include "../ref/checked.h"
 #include "../ref/contract.h"
+#include "raw.h"
 #include "spec_read.h"
 #include <errno.h>
 #include <math.h>
@@ -48,7 +49,7 @@ static bool read_fill(const struct reader *r, const struct yaml_node *node, stru
         const char *text = NULL;
         if (!yaml_string(r->doc, sha, "fill.sha256", &text, r->e))
             return false;
-        if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
+        if (!sha256_is(text))
             return yaml_fail(r->doc, sha, 0, r->e, "fill.sha256: not 64 lower-case hex digits");
         a->fill_sha256 = must_strdup(text);
     }

@@ -319,13 +319,17 @@ static bool check_brackets(const struct yaml_doc *doc, struct error *e) {
     return true;
 }
 
-static bool parse(struct yaml_doc *doc, struct error *e) {
+struct fy_diag *yaml_quiet_diag(void) {
     struct fy_diag_cfg diag_cfg;
     fy_diag_cfg_default(&diag_cfg);
     diag_cfg.fp = NULL;
     diag_cfg.output_fn = discard;
     diag_cfg.colorize = false;
-    struct fy_diag *diag = fy_diag_create(&diag_cfg);
+    return fy_diag_create(&diag_cfg);
+}
+
+static bool parse(struct yaml_doc *doc, struct error *e) {
+    struct fy_diag *diag = yaml_quiet_diag();
     struct fy_parse_cfg cfg = {.diag = diag,
                                .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE};
     struct fy_parser *parser = diag ? fy_parser_create(&cfg) : NULL;

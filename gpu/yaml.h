@@ -31,6 +31,8 @@ struct yaml_doc {
     struct yaml_pool *pool;       /* owns the nodes */
 };
 
+struct fy_diag *yaml_quiet_diag(void); /* of libfyaml, for a reader whose messages nobody prints; NULL: no memory */
+
 /* Reads and checks the file. On failure NULL, with the message in e; nothing is ever printed. */
 struct yaml_doc *yaml_open(const char *path, struct error *e);
 void yaml_close(struct yaml_doc *doc); /* NULL is fine */

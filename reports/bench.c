@@ -66,8 +66,9 @@ bool bench_host_bound(const struct bench_entry *x, double median_seconds) {
 /* --- for people -------------------------------------------------------------------------------------------------- */
 
 void bench_print_head(FILE *out, const struct bench_head *h) {
-    fprintf(out, "%s (sm_%d), driver %s, CUDA %d.%d", h->gpu.name, h->gpu.sm, h->gpu.driver, h->gpu.cuda_version / 1000,
-            h->gpu.cuda_version % 1000 / 10);
+    char *device = device_text(&h->gpu);
+    fprintf(out, "%s", device);
+    free(device);
     if (h->cublas_version > 0) {
         fprintf(out, ", cuBLAS %zu", h->cublas_version);
     }

@@ -1,5 +1,6 @@
 #include "evidence.h"
 #include "../gpu/raw.h"
+#include "../gpu/yaml.h"
 #include "../ref/checked.h"
 #include "../ref/printable.h"
 #include "file.h"
@@ -95,9 +96,8 @@ static bool is_date(const char *s) {
 static const char *wanted(size_t field, const char *text) {
     const char *key = fields[field].key;
     if (fields[field].digest) {
-        const size_t n = strlen(text);
-        const bool none = n == 0 && strcmp(key, "output") == 0;
-        return none || (n == 64 && strspn(text, "0123456789abcdef") == 64) ? NULL : "64 lower-case hex digits";
+        const bool none = text[0] == 0 && strcmp(key, "output") == 0;
+        return none || sha256_is(text) ? NULL : "64 lower-case hex digits";
     }
     if (text[0] == 0 || strlen(text) > most_of(field) || !is_plain(text)) {
         return is_command(field) ? "text of at most 4096 bytes without control characters"
@@ -249,18 +249,9 @@ static bool is_one_object(const char *text, size_t size) {
     return size >= 2 && text[0] == '{' && text[size - 1] == '}' && !string;
 }
 
-static void discard(struct fy_diag *diag, void *user, const char *text, size_t length) {
-    (void)diag, (void)user, (void)text, (void)length; /* nothing is printed */
-}
-
 /* NULL: it is no JSON. */
 static struct fy_document *parse(const char *text, size_t size) {
-    struct fy_diag_cfg diag_cfg;
-    fy_diag_cfg_default(&diag_cfg);
-    diag_cfg.fp = NULL;
-    diag_cfg.output_fn = discard;
-    diag_cfg.colorize = false;
-    struct fy_diag *diag = fy_diag_create(&diag_cfg);
+    struct fy_diag *diag = yaml_quiet_diag();
     const struct fy_parse_cfg cfg = {.diag = diag, .flags = FYPCF_JSON_FORCE | FYPCF_QUIET};
     struct fy_document *d = diag != NULL ? fy_document_build_from_string(&cfg, text, size) : NULL;
     fy_diag_destroy(diag);

@@ -125,6 +125,11 @@ bool device_identify(int gpu, struct device_identity *id, struct error *e) {
     return true;
 }
 
+char *device_text(const struct device_identity *id) {
+    return must_format("%s (sm_%d), driver %s, CUDA %d.%d", id->name, id->sm, id->driver, id->cuda_version / 1000,
+                       id->cuda_version % 1000 / 10);
+}
+
 bool device_lost(int gpu) {
     pthread_mutex_lock(&counting);
     const bool lost = gpu >= 0 && gpu < gpu_count && gpus[gpu].state->lost;

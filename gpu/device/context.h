@@ -16,6 +16,8 @@
 #include "device.h"
 #include "driver.h"
 
+enum { GPU_BAND = 4096, GPU_BAND_BYTE = 0xa5 }; /* bytes of a guard band around a buffer, and what is in it */
+
 struct gpu_state;
 struct gpu { /* one that is entered; it lives as long as the program */
     const struct driver *driver;

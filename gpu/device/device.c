@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAND = 4096, BAND_BYTE = 0xa5 };
+enum { BAND = GPU_BAND, BAND_BYTE = GPU_BAND_BYTE };
 
 /* --- buffers ----------------------------------------------------------------------------------------------------- */
 

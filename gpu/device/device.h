@@ -18,4 +18,7 @@ bool device_identify(int gpu, struct device_identity *id, struct error *e);
 /* It has a launch that did not end: every further one there fails. Never waits. */
 bool device_lost(int gpu);
 
+/* "NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0"; the caller frees it. */
+char *device_text(const struct device_identity *id);
+
 #endif

@@ -4,7 +4,7 @@
 
 /* QUEUE: as many launches a stream takes for sure before the host has to wait for the GPU. */
 enum { LEAD = 2, QUEUE = 256, ALIGNMENT = 256 /* as cuMemAlloc gives it */ };
-enum { BAND = TIMING_BAND, BAND_BYTE = 0xa5 };
+enum { BAND = GPU_BAND, BAND_BYTE = GPU_BAND_BYTE };
 
 size_t timing_copies(size_t bytes, size_t l2_bytes) {
     const size_t others = bytes ? (TIMING_L2_TIMES * l2_bytes + bytes - 1) / bytes : 1;

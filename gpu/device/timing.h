@@ -12,7 +12,6 @@
 #include "context.h"
 
 enum { TIMING_L2_TIMES = 3, TIMING_MOST_COPIES = 1 << 14 };
-enum { TIMING_BAND = 4096 }; /* bytes of a guard band */
 
 enum timing {
     TIMING_DONE,
@@ -64,7 +63,7 @@ bool launch_copies_open(struct gpu *g, struct bound *b, size_t l2_bytes, struct 
                         struct error *e);
 /* Every OUT and SCRATCH buffer of every copy holds the poison again. */
 bool launch_copies_poison(struct launch_copies *c, struct error *e);
-/* bytes (strides[buffer]) = what a buffer of a copy holds now, from byte TIMING_BAND on, and the bands around it. */
+/* bytes (strides[buffer]) = what a buffer of a copy holds now, from byte GPU_BAND on, and the bands around it. */
 bool launch_copies_fetch(const struct launch_copies *c, size_t copy, size_t buffer, uint8_t *bytes, struct error *e);
 /* Of bytes as fetched: true, and *offset, the first that was stored outside the buffer, counted from its beginning. */
 bool launch_copies_outside(const struct launch_copies *c, size_t buffer, const uint8_t *bytes, int64_t *offset);
