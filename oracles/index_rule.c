@@ -1,0 +1,219 @@
+#include "index_rule.h"
+#include "../ref/checked.h"
+#include <stdlib.h>
+
+enum { MOST_MODULUS = 4096, MOST_BITS = 14, MOST_CANDIDATES = 64 };
+
+long long index_rule_apply(const struct index_rule *r, size_t index) {
+    const long long i = (long long)index;
+    switch (r->kind) {
+    case RULE_CONSTANT:
+        return r->a;
+    case RULE_MOD:
+        return i % r->a;
+    case RULE_DIV:
+        return i / r->a;
+    case RULE_ADD:
+        return i + r->a;
+    case RULE_XOR:
+        return i ^ r->a;
+    case RULE_CLEAR:
+        return i & ~r->a;
+    case RULE_SET:
+        return i | r->a;
+    case RULE_ROTATE:
+        return i / r->a * r->a + (i + r->b) % r->a;
+    case RULE_SWAP: {
+        const long long x = (i >> r->a ^ i >> r->b) & 1;
+        return i ^ (x << r->a | x << r->b);
+    }
+    case RULE_TIMES:
+        return i * r->a;
+    default:
+        return -1;
+    }
+}
+
+struct search {
+    const struct index_pair *pairs;
+    size_t count;
+    struct index_rule best;
+    size_t wrong, right; /* that follow it */
+};
+
+/* Explains as much, and says as much of what is right. */
+static void try(struct search *s, struct index_rule r) {
+    size_t wrong = 0, right = 0, different = 0, first = 0;
+    for (size_t i = 0; i < s->count; ++i) {
+        const struct index_pair *p = &s->pairs[i];
+        if (index_rule_apply(&r, p->from) != (long long)p->to) {
+            continue;
+        }
+        if (p->from == p->to) {
+            right += p->count;
+            continue;
+        }
+        different += different == 0 || p->from != first;
+        first = p->from;
+        wrong += p->count;
+    }
+    if (different >= 2 && (wrong > s->wrong || (wrong == s->wrong && right > s->right))) {
+        s->best = r;
+        s->wrong = wrong;
+        s->right = right;
+    }
+}
+
+static void try_bits(struct search *s) {
+    for (long long low = 0; low < MOST_BITS; ++low) {
+        for (long long high = low + 1; high <= MOST_BITS; ++high) {
+            try(s, (struct index_rule){RULE_CLEAR, (1ll << high) - (1ll << low), 0});
+        }
+    }
+    for (long long bit = 0; bit < MOST_BITS; ++bit) {
+        try(s, (struct index_rule){RULE_SET, 1ll << bit, 0});
+    }
+    for (long long m = 2; m <= 1ll << MOST_BITS; m *= 2) {
+        for (long long b = 1; b < m && b <= 16; ++b) {
+            try(s, (struct index_rule){RULE_ROTATE, m, b});
+            try(s, (struct index_rule){RULE_ROTATE, m, m - b});
+        }
+    }
+    for (long long low = 0; low < MOST_BITS; ++low) {
+        for (long long high = low + 1; high < MOST_BITS; ++high) {
+            try(s, (struct index_rule){RULE_SWAP, low, high});
+        }
+    }
+}
+
+bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_rule *best, size_t *covered) {
+    struct search s = {.pairs = pairs, .count = count};
+    const size_t step = count / MOST_CANDIDATES + 1;
+    for (int kind = 0; kind < RULE_KINDS; ++kind) {
+        if (kind == RULE_MOD || kind == RULE_DIV || kind == RULE_TIMES) {
+            for (long long m = 2; m <= (kind == RULE_MOD ? MOST_MODULUS : 64); ++m) {
+                try(&s, (struct index_rule){(enum index_rule_kind)kind, m, 0});
+            }
+        } else if (kind == RULE_CONSTANT || kind == RULE_ADD || kind == RULE_XOR) {
+            for (size_t i = 0; i < count; i += step) {
+                const long long from = (long long)pairs[i].from, to = (long long)pairs[i].to;
+                if (from != to) {
+                    try(&s, (struct index_rule){(enum index_rule_kind)kind,
+                                                kind == RULE_CONSTANT ? to
+                                                : kind == RULE_ADD    ? to - from
+                                                                      : (from ^ to),
+                                                0});
+                }
+            }
+        }
+    }
+    try_bits(&s);
+    *best = s.best;
+    *covered = s.wrong;
+    return s.wrong > 0;
+}
+
+char *index_rule_text(const struct index_rule *r, const char *name) {
+    switch (r->kind) {
+    case RULE_CONSTANT:
+        return must_format("%lld", r->a);
+    case RULE_MOD:
+        return must_format("%s mod %lld", name, r->a);
+    case RULE_DIV:
+        return must_format("%s div %lld", name, r->a);
+    case RULE_ADD:
+        return must_format("%s %c %lld", name, r->a < 0 ? '-' : '+', r->a < 0 ? -r->a : r->a);
+    case RULE_XOR:
+        return must_format("%s xor %lld", name, r->a);
+    case RULE_CLEAR: {
+        const long long low = r->a & -r->a;
+        return low == 1 ? must_format("%s - %s mod %lld", name, name, r->a + 1)
+                        : must_format("%s without its bits of %lld (0x%llx)", name, r->a, (unsigned long long)r->a);
+    }
+    case RULE_SET:
+        return must_format("%s or %lld", name, r->a);
+    case RULE_ROTATE:
+        return r->b <= r->a / 2 ? must_format("%s + %lld within each %lld", name, r->b, r->a)
+                                : must_format("%s - %lld within each %lld", name, r->a - r->b, r->a);
+    case RULE_SWAP:
+        return must_format("%s with its bits of %lld and %lld exchanged", name, 1ll << r->a, 1ll << r->b);
+    case RULE_TIMES:
+        return must_format("%s * %lld", name, r->a);
+    default:
+        return must_strdup(name);
+    }
+}
+
+/* wrong <=> lo <= i mod period <= hi, of those that were looked at */
+static bool is_interval(const unsigned char *state, size_t n, size_t period, size_t lo, size_t hi) {
+    for (size_t i = 0; i < n; ++i) {
+        if (state[i] != AXIS_UNSEEN && (state[i] == AXIS_WRONG) != (i % period >= lo && i % period <= hi)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Widens lo .. hi over what was not looked at, to whole powers of two where that is possible. */
+static void widen(const unsigned char *state, size_t n, size_t period, size_t *lo, size_t *hi) {
+    for (size_t step = 2; step <= period; step *= 2) {
+        const size_t l = *lo / step * step, h = l + step - 1;
+        if (h >= *hi && h < period && is_interval(state, n, period, l, h)) {
+            *lo = l;
+            *hi = h;
+            return;
+        }
+    }
+}
+
+static char *periodic(const unsigned char *state, size_t n, size_t wrong, const char *name) {
+    for (size_t period = 2; period <= 512 && period < n; ++period) {
+        size_t lo = period, hi = 0;
+        for (size_t i = 0; i < n; ++i) {
+            if (state[i] == AXIS_WRONG) {
+                lo = i % period < lo ? i % period : lo;
+                hi = i % period > hi ? i % period : hi;
+            }
+        }
+        if (wrong < 3 || hi - lo + 1 >= period || !is_interval(state, n, period, lo, hi)) {
+            continue;
+        }
+        widen(state, n, period, &lo, &hi);
+        if (period == 2) {
+            return must_format("%s %ss", lo == 0 ? "even" : "odd", name);
+        }
+        return lo == hi ? must_format("%ss with %s mod %zu = %zu", name, name, period, lo)
+                        : must_format("%ss with %s mod %zu in %zu..%zu", name, name, period, lo, hi);
+    }
+    return NULL;
+}
+
+char *axis_words(const unsigned char *state, size_t n, const char *name) {
+    size_t wrong = 0, right = 0, lo = n, hi = 0;
+    for (size_t i = 0; i < n; ++i) {
+        wrong += state[i] == AXIS_WRONG;
+        right += state[i] == AXIS_RIGHT;
+        if (state[i] == AXIS_WRONG) {
+            lo = i < lo ? i : lo;
+            hi = i;
+        }
+    }
+    if (right == 0 || wrong == 0) {
+        return NULL;
+    }
+    if (wrong == 1) {
+        return must_format("%s %zu", name, lo);
+    }
+    if (is_interval(state, n, n, lo, hi)) {
+        while (lo > 0 && state[lo - 1] == AXIS_UNSEEN && lo % 16 != 0) { /* up to where one was right, or a tile ends */
+            --lo;
+        }
+        while (hi + 1 < n && state[hi + 1] == AXIS_UNSEEN && hi % 16 != 15) {
+            ++hi;
+        }
+        return must_format("%ss %zu..%zu", name, lo, hi);
+    }
+    char *text = periodic(state, n, wrong, name);
+    return text != NULL ? text
+                        : must_format("%zu of %zu %ss, first %zu, last %zu", wrong, wrong + right, name, lo, hi);
+}

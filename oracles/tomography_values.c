@@ -1,0 +1,9 @@
+/* Contracts without weights: quantisers and dequantisers. */
+#include "../ref/checked.h"
+#include "tomography_parts.h"
+
+bool probe_values_contract(struct prober *p, struct error *e) {
+    (void)e;
+    p->out->why = must_strdup("not yet");
+    return true;
+}
