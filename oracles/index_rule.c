@@ -86,7 +86,8 @@ static void try_bits(struct search *s) {
     }
 }
 
-bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_rule *best, size_t *covered) {
+bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_rule *best, size_t *wrong,
+                     size_t *right) {
     struct search s = {.pairs = pairs, .count = count};
     const size_t step = count / MOST_CANDIDATES + 1;
     for (int kind = 0; kind < RULE_KINDS; ++kind) {
@@ -109,7 +110,8 @@ bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_
     }
     try_bits(&s);
     *best = s.best;
-    *covered = s.wrong;
+    *wrong = s.wrong;
+    *right = s.right;
     return s.wrong > 0;
 }
 
@@ -169,6 +171,9 @@ static void widen(const unsigned char *state, size_t n, size_t period, size_t *l
 static char *periodic(const unsigned char *state, size_t n, size_t wrong, const char *name) {
     for (size_t period = 2; period <= 512 && period < n; ++period) {
         size_t lo = period, hi = 0;
+        if ((period & (period - 1)) != 0 && period % 16 != 0) {
+            continue; /* a tile or a part of one */
+        }
         for (size_t i = 0; i < n; ++i) {
             if (state[i] == AXIS_WRONG) {
                 lo = i % period < lo ? i % period : lo;

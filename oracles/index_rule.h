@@ -33,8 +33,10 @@ struct index_pair {
 /* -1: none */
 long long index_rule_apply(const struct index_rule *r, size_t i);
 /* The rule that the most of the wrong pairs (from != to) follow; of several the one that the most right pairs follow
- * too, then the first kind. *covered: how many, counts added up. False: no rule explains two different indices. */
-bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_rule *best, size_t *covered);
+ * too, then the first kind. *wrong, *right: how many of each follow it, counts added up. False: no rule explains two
+ * different indices. */
+bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_rule *best, size_t *wrong,
+                     size_t *right);
 /* "j mod 16"; name is the letter of the index. The caller frees it. */
 char *index_rule_text(const struct index_rule *r, const char *name);
 

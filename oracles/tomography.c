@@ -1,11 +1,19 @@
 #include "tomography.h"
 #include "../ref/checked.h"
-#include "tomography_parts.h"
+#include "tomography_suspects.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* What is launched is at most so large; a fault of layout shows within two tiles and two stages. */
 enum { MOST_TOKENS = 136, MOST_ROWS = 136, MOST_DEPTH = 512 };
+
+/* Of a line that holds for several operands. */
+static const char *joined_suspect(const char *operands, const char *own) {
+    const bool weight = strstr(operands, "weight codes") != NULL && strstr(operands, "weight scales") != NULL;
+    const bool activation =
+        strstr(operands, "activation codes") != NULL && strstr(operands, "activation scales") != NULL;
+    return own != NULL && (weight || activation) ? suspect_of_all(weight) : own;
+}
 
 void probe_line(struct tomography *x, char *operand, char *text, const char *suspect, size_t cells, char *basis,
                 bool wrong) {
@@ -16,6 +24,7 @@ void probe_line(struct tomography *x, char *operand, char *text, const char *sus
                 char *both = must_format("%s, %s", l->operand, operand);
                 free(l->operand);
                 l->operand = both;
+                l->suspect = joined_suspect(l->operand, l->suspect);
             }
             l->cells = cells > l->cells ? cells : l->cells;
             free(operand);

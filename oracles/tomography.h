@@ -10,7 +10,7 @@ struct tomography_options {
     size_t launches; /* at most so many; 0: TOMOGRAPHY_LAUNCHES */
 };
 
-enum { TOMOGRAPHY_LAUNCHES = 160, PROBE_MOST_CELLS = 1 << 20 };
+enum { TOMOGRAPHY_LAUNCHES = 256, PROBE_MOST_CELLS = 1 << 20 };
 
 struct tomography_line { /* one rule that other elements were consumed by than the contract says */
     char *operand;       /* "weight codes", "weight scales", "activation codes" ..., or the name of a buffer */

@@ -3,28 +3,42 @@
  * probed, and items hold digits of their own (line, place). What a right cell holds is what the contract says of the
  * same bytes, so no assumption about packing or order enters: a cell with the contract's bits is right. */
 #include "../ref/checked.h"
+#include "tomography_items.h"
 #include "tomography_parts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LAUNCHES_A_FIELD = 8, MOST_ROUNDS = 6, PLACES_WANTED = 48, SCREENS = 2 };
+enum { MOST_ROUNDS = 12, MOST_SCALE_ROUNDS = 5, PLACES_WANTED = 48, SCREENS = 2, MOST_TIMES = 64 };
+
+struct reading { /* of one cell over the launches of a field */
+    uint16_t got[ITEM_DIGITS], want[ITEM_DIGITS];
+    float total; /* of the launch in which all items are 1; of codes without what is there anyway */
+    bool same;   /* all bits are the contract's */
+    bool unwritten;
+};
 
 struct matrix {
     struct prober *p;
     struct coded weight, activation;
     size_t nt, od, id, cells;
-    size_t *hot; /* (max(nt, od)) the k of each token or row */
+    size_t *hot;       /* (max(nt, od)) the k of each token or row */
     float *got, *want; /* (cells) of a launch */
+    float *start;      /* (cells) what it holds when all products are 0 */
+    float *added;      /* (cells) to each code of the weight */
+    bool *times_told;  /* (cells) two of each item give twice the sum: it is one of items */
     struct observations obs[FIELDS];
     uint32_t *token_of[2], *row_of[2]; /* (cells) token whose codes (sums), row whose codes (minima) the cell was seen
-                                        * to consume where the k was the same for all; UINT32_MAX: not told */
+                                        * to consume where the k was the same for all; UINT32_MAX: one here, another
+                                        * there */
+    bool *known[4];                    /* (cells) of token_of and row_of: seen once */
     bool spent;
     struct error *e;
 };
 
 static const enum coded_field coded_of[FIELDS] = {CODED_CODE, CODED_D,    CODED_SCALE, CODED_DMIN,
-                                                  CODED_MIN,  CODED_CODE, CODED_D,     CODED_SUM};
+                                                  CODED_MIN,  CODED_CODE, CODED_D,     CODED_SUM,
+                                                  CODED_CODE};
 
 static bool of_weight(enum probe_field f) {
     return f <= FIELD_WEIGHT_MIN;
@@ -91,18 +105,17 @@ static void base(struct matrix *m, enum probe_field f) {
     }
 }
 
-/* Every item of the field is the same, or its digit of base `base`, counted from the lowest. */
-static void fill(struct matrix *m, enum probe_field f, const struct alphabet *a, size_t constant, size_t power) {
+/* Every item of the field has the value of that index, or its n-th digit. */
+static void fill(struct matrix *m, enum probe_field f, const struct item_plan *plan, size_t constant, size_t n) {
     struct coded *c = operand_of(m, f);
     const enum coded_field field = coded_of[f];
     const size_t places = coded_places(c, field);
     const bool mask = f == FIELD_ACTIVATION_CODE && !has_zero_code(&m->weight); /* codes of other k would count */
     for (size_t i = 0; i < c->rows * places; ++i) {
-        const size_t digit = power > 0 ? i / power % a->count : constant;
-        if (mask && i % places != m->hot[0]) {
-            continue;
+        if (!mask || i % places == m->hot[0]) {
+            const size_t digit = constant != SIZE_MAX ? constant : item_digit(plan, i, n);
+            coded_set(c, field, i / places, i % places, plan->alphabet.values[digit]);
         }
-        coded_set(c, field, i / places, i % places, a->values[digit]);
     }
 }
 
@@ -117,69 +130,75 @@ static enum probe_end launch(struct matrix *m) {
 
 /* ---- one field at one choice of k ---- */
 
-struct digits {
-    size_t constant; /* index of the value 1 */
-    size_t powers[MOST_LAUNCHES_A_FIELD], count;
-};
-
-static bool plan_digits(const struct alphabet *a, size_t items, struct digits *d) {
-    *d = (struct digits){.constant = alphabet_index(a, 1)};
-    if (a->count < 2 || d->constant == SIZE_MAX) {
-        return false;
-    }
-    for (size_t power = 1; power < items || power == 1; power *= a->count) {
-        if (d->count == MOST_LAUNCHES_A_FIELD) {
-            return false;
-        }
-        d->powers[d->count++] = power;
-    }
-    return true;
+static float sign_of(enum probe_field f) {
+    return is_minimum(f) ? -1 : 1;
 }
 
-struct reading { /* of one cell over the launches of a field */
-    size_t got, want; /* item; SIZE_MAX: none that can be told */
-    float total;      /* of the launch in which all items are 1 */
-    bool same;        /* all bits are the contract's */
-};
+static bool is_code(enum probe_field f) {
+    return f == FIELD_WEIGHT_CODE || f == FIELD_ACTIVATION_CODE;
+}
 
-static void read_launch(const struct matrix *m, const struct alphabet *a, float factor, size_t power,
-                        struct reading *r) {
+static bool is_poison(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == BIND_POISON;
+}
+
+/* What a cell holds in units of one item of value 1. */
+static float of_items(const struct matrix *m, enum probe_field f, size_t i) {
+    return (m->got[i] - (is_code(f) ? m->start[i] : 0) - (f == FIELD_WEIGHT_CODE ? m->added[i] : 0)) * sign_of(f);
+}
+
+static bool is_total(float x) {
+    return x != 0 && isfinite(x);
+}
+
+static uint16_t index_of(const struct alphabet *a, float value) {
+    const size_t i = alphabet_index(a, value);
+    return i == SIZE_MAX ? ITEM_NONE : (uint16_t)i;
+}
+
+static void compare(const struct matrix *m, struct reading *r) {
     for (size_t i = 0; i < m->cells; ++i) {
         r[i].same = r[i].same && memcmp(&m->got[i], &m->want[i], sizeof(float)) == 0;
-        if (power == 0) {
-            r[i].total = m->got[i] / factor;
-            continue;
-        }
-        const size_t got = alphabet_index(a, m->got[i] / factor), want = alphabet_index(a, m->want[i] / factor);
-        r[i].got = got == SIZE_MAX || r[i].got == SIZE_MAX ? SIZE_MAX : r[i].got + got * power;
-        r[i].want = want == SIZE_MAX || r[i].want == SIZE_MAX ? SIZE_MAX : r[i].want + want * power;
+        r[i].unwritten = r[i].unwritten && is_poison(m->got[i]);
     }
 }
 
-static enum seen_kind kind_of(const struct reading *r, size_t items, bool right) {
-    if (right) {
-        return SEEN_RIGHT;
+static void read_digit(const struct matrix *m, enum probe_field f, const struct item_plan *plan, size_t n,
+                       struct reading *r) {
+    compare(m, r);
+    for (size_t i = 0; i < m->cells; ++i) {
+        /* a scale is a factor of all that a cell holds, however much that is */
+        const float unit = !is_code(f) && is_total(r[i].total) ? r[i].total : 1;
+        r[i].got[n] = index_of(&plan->alphabet, of_items(m, f, i) / unit);
+        r[i].want[n] = index_of(&plan->alphabet, m->want[i] * sign_of(f));
     }
-    if (r->total == 1) {
-        return r->got < items ? SEEN_ONE : SEEN_OTHER;
+}
+
+static enum seen_kind kind_of(const struct matrix *m, enum probe_field f, size_t i, const struct reading *r,
+                              size_t got) {
+    const float total = r->total;
+    if (r->unwritten) {
+        return SEEN_UNWRITTEN;
     }
-    return r->total == 0                                                                    ? SEEN_NOTHING
-           : r->total > 0 && r->total == floorf(r->total) && r->total <= 65536 /* f32 holds */ ? SEEN_TIMES
-                                                                                           : SEEN_OTHER;
+    if (got != SIZE_MAX && (total == 1 || !is_code(f))) {
+        return SEEN_ONE;
+    }
+    return total == 0 ? SEEN_NOTHING
+           : total > 1 && total <= MOST_TIMES && total == floorf(total) && (!is_code(f) || m->times_told[i])
+               ? SEEN_TIMES
+               : SEEN_OTHER;
 }
 
 /* The k that cell i must have looked at, where another token's (row's) codes choose it. SIZE_MAX: not told. */
 static size_t hot_of(const struct matrix *m, enum probe_field f, size_t i, bool same) {
-    const size_t t = i / m->od, j = i % m->od;
-    if (same) {
-        return m->hot[0];
-    }
     const uint32_t line = hot_rows(f) ? m->row_of[is_minimum(f)][i] : m->token_of[is_minimum(f)][i];
-    (void)t, (void)j;
-    return line == UINT32_MAX ? SIZE_MAX : m->hot[line];
+    return same ? m->hot[0] : line == UINT32_MAX ? SIZE_MAX : m->hot[line];
 }
 
-static void note(struct matrix *m, enum probe_field f, const struct reading *r, bool same, size_t launches) {
+static void note(struct matrix *m, enum probe_field f, const struct item_plan *plan, const struct reading *r, bool same,
+                 size_t launches) {
     const struct coded *c = operand_of(m, f);
     const size_t places = coded_places(c, coded_of[f]), values = coded_place_values(c, coded_of[f]);
     struct observations *o = &m->obs[f];
@@ -187,94 +206,174 @@ static void note(struct matrix *m, enum probe_field f, const struct reading *r, 
     o->launches += launches;
     for (size_t i = 0; i < m->cells; ++i) {
         const size_t own = same ? m->hot[0] : m->hot[hot_rows(f) ? i % m->od : i / m->od], k = hot_of(m, f, i, same);
-        if (r[i].want >= c->rows * places || k == SIZE_MAX) {
-            continue; /* not even the contract's result says what it consumed: another item of the same value */
+        size_t want = item_of(plan, r[i].want);
+        const size_t got = item_of(plan, r[i].got);
+        if (want == SIZE_MAX || k == SIZE_MAX) {
+            continue; /* not even the contract's result says what it consumed */
         }
-        size_t want = r[i].want;
-        if (k != own) { /* the place is the other token's, the line is still this one's */
+        if (k != own) { /* the place is the other line's, the line is still this one's */
             want = want / places * places + k / values;
         }
-        const enum seen_kind kind = kind_of(&r[i], c->rows * places, k == own ? r[i].same : r[i].got == want);
+        enum seen_kind kind = k == own && r[i].same ? SEEN_RIGHT : kind_of(m, f, i, &r[i], got);
+        kind = kind == SEEN_ONE && got == want ? SEEN_RIGHT : kind;
         o->seen[o->count++] = (struct seen){.t = (uint32_t)(i / m->od),
                                             .j = (uint32_t)(i % m->od),
                                             .k = (uint32_t)k,
                                             .want_line = (uint32_t)(want / places),
                                             .want_place = (uint32_t)(want % places),
-                                            .got_line = (uint32_t)(r[i].got / places),
-                                            .got_place = (uint32_t)(r[i].got % places),
-                                            .kind = kind == SEEN_ONE && r[i].got == want ? SEEN_RIGHT : kind,
+                                            .got_line = kind == SEEN_ONE ? (uint32_t)(got / places) : 0,
+                                            .got_place = kind == SEEN_ONE ? (uint32_t)(got % places) : 0,
+                                            .kind = kind,
                                             .times = r[i].total};
     }
 }
 
-/* Which line each cell was seen to consume. */
-static void keep_map(const struct matrix *m, enum probe_field f, const struct reading *r, uint32_t *map, bool first) {
-    const size_t places = coded_places(operand_of((struct matrix *)m, f), coded_of[f]);
-    const size_t items = operand_of((struct matrix *)m, f)->rows * places;
+/* Which line each cell was seen to consume, at one k and then at another. */
+static void keep_map(struct matrix *m, enum probe_field f, const struct item_plan *plan, const struct reading *r) {
+    const size_t places = coded_places(operand_of(m, f), coded_of[f]);
+    uint32_t *map = (hot_rows(f) ? m->token_of : m->row_of)[is_minimum(f)];
+    bool *known = m->known[2 * !hot_rows(f) + is_minimum(f)];
     for (size_t i = 0; i < m->cells; ++i) {
-        const uint32_t line = r[i].total == 1 && r[i].got < items ? (uint32_t)(r[i].got / places) : UINT32_MAX;
-        map[i] = first || map[i] == line ? line : UINT32_MAX;
+        const size_t got = is_code(f) && r[i].total != 1 ? SIZE_MAX : item_of(plan, r[i].got);
+        if (got != SIZE_MAX) {
+            const uint32_t line = (uint32_t)(got / places);
+            map[i] = !known[i] || map[i] == line ? line : UINT32_MAX;
+            known[i] = true;
+        }
+    }
+}
+
+/* One launch with all items at the value of that index (SIZE_MAX: their n-th digits). */
+static enum probe_end launch_items(struct matrix *m, enum probe_field f, const struct item_plan *plan, size_t constant,
+                                   size_t n) {
+    base(m, f);
+    fill(m, f, plan, constant, n);
+    return launch(m);
+}
+
+/* Before the first codes are read: what a cell holds when nothing is multiplied, and when all codes are 0. */
+static enum probe_end read_start(struct matrix *m, const struct item_plan *plan) {
+    base(m, FIELD_WEIGHT_CODE);
+    memset(m->activation.code, 0, m->nt * m->id * sizeof *m->activation.code);
+    enum probe_end end = launch(m);
+    struct observations *o = &m->obs[FIELD_START];
+    o->seen = must_calloc(m->cells, sizeof *o->seen);
+    for (size_t i = 0; end == PROBE_RAN && i < m->cells; ++i) {
+        const float x = m->got[i];
+        const bool right = x == 0 && m->want[i] == 0;
+        o->seen[o->count++] = (struct seen){.t = (uint32_t)(i / m->od),
+                                            .j = (uint32_t)(i % m->od),
+                                            .kind = right            ? SEEN_RIGHT
+                                                    : is_poison(x)   ? SEEN_UNWRITTEN
+                                                    : isfinite(x) ? SEEN_ADDED
+                                                                  : SEEN_OTHER,
+                                            .times = x};
+        m->start[i] = isfinite(x) && m->want[i] == 0 ? x : 0;
+    }
+    o->launches = 1;
+    if (end == PROBE_RAN && plan->zero != SIZE_MAX) {
+        end = launch_items(m, FIELD_WEIGHT_CODE, plan, plan->zero, 0);
+        for (size_t i = 0; end == PROBE_RAN && i < m->cells; ++i) {
+            const float x = of_items(m, FIELD_WEIGHT_CODE, i);
+            m->added[i] = isfinite(x) && fabsf(x) <= 128 && x == floorf(x) ? x : 0;
+        }
+    }
+    return end;
+}
+
+/* Whether the codes 2 give twice what the codes 1 gave. */
+static enum probe_end read_twos(struct matrix *m, enum probe_field f, const struct item_plan *plan,
+                                const struct reading *r) {
+    const enum probe_end end = launch_items(m, f, plan, plan->two, 0);
+    for (size_t i = 0; end == PROBE_RAN && i < m->cells; ++i) {
+        m->times_told[i] = of_items(m, f, i) == 2 * r[i].total;
+    }
+    return end;
+}
+
+static enum probe_end read_field(struct matrix *m, enum probe_field f, const struct item_plan *plan, bool same,
+                                 struct reading *r) {
+    enum probe_end end = launch_items(m, f, plan, plan->one, 0);
+    if (end != PROBE_RAN) {
+        return end;
+    }
+    compare(m, r);
+    bool several = false;
+    for (size_t i = 0; i < m->cells; ++i) {
+        r[i].total = of_items(m, f, i);
+        several |= r[i].total != 1 && r[i].total != 0;
+    }
+    if (is_code(f) && several && plan->two != SIZE_MAX) {
+        end = read_twos(m, f, plan, r);
+    }
+    for (size_t n = 0; end == PROBE_RAN && n < plan->digits; ++n) {
+        end = launch_items(m, f, plan, SIZE_MAX, n);
+        if (end == PROBE_RAN) {
+            read_digit(m, f, plan, n, r);
+        }
+    }
+    (void)same;
+    return end;
+}
+
+/* Codes that have something added: the rest of what they show is right, or told as ever. */
+static void note_added(struct matrix *m) {
+    struct observations *o = &m->obs[FIELD_WEIGHT_CODE];
+    for (size_t i = 0; i < o->count; ++i) {
+        const float x = m->added[o->seen[i].t * m->od + o->seen[i].j];
+        if (x != 0 && o->seen[i].kind == SEEN_RIGHT) {
+            o->seen[i].kind = SEEN_ADDED;
+            o->seen[i].times = x;
+        }
     }
 }
 
 /* Probes a field, the k being those of m->hot. True also when there is nothing to probe; false: m->e. */
-static bool probe_field(struct matrix *m, enum probe_field f, bool same, uint32_t *map, bool first) {
-    struct coded *c = operand_of(m, f);
-    struct alphabet a = coded_alphabet(c, coded_of[f]);
-    const size_t items = c->rows * coded_places(c, coded_of[f]);
-    const float factor = is_minimum(f) ? -1 : 1;
-    struct digits d;
+static bool probe_field(struct matrix *m, enum probe_field f, bool same, bool first) {
+    struct item_plan plan;
     enum probe_end end = PROBE_RAN;
-    if (plan_digits(&a, items, &d) && m->p->budget > d.count) {
+    if (item_plan(operand_of(m, f), coded_of[f], &plan)) {
+        const size_t before = m->p->budget;
         struct reading *r = must_calloc(m->cells, sizeof *r);
         for (size_t i = 0; i < m->cells; ++i) {
-            r[i].same = true;
+            r[i].same = r[i].unwritten = true;
         }
-        for (size_t n = 0; end == PROBE_RAN && n <= d.count; ++n) {
-            const size_t power = n > 0 ? d.powers[n - 1] : 0;
-            base(m, f);
-            fill(m, f, &a, d.constant, power);
-            end = launch(m);
-            if (end == PROBE_RAN) {
-                read_launch(m, &a, factor, power, r);
-            }
+        if (first && f == FIELD_WEIGHT_CODE) {
+            end = read_start(m, &plan);
         }
+        end = end == PROBE_RAN ? read_field(m, f, &plan, same, r) : end;
         if (end == PROBE_RAN) {
-            note(m, f, r, same, d.count + 1);
+            note(m, f, &plan, r, same, before - m->p->budget);
         }
-        if (end == PROBE_RAN && map != NULL) {
-            keep_map(m, f, r, map, first);
+        if (end == PROBE_RAN && same) {
+            keep_map(m, f, &plan, r);
         }
         free(r);
-    } else if (a.count >= 2) {
-        m->spent = true;
     }
-    free(a.values);
+    item_plan_free(&plan);
     m->spent |= end == PROBE_SPENT || end == PROBE_STOPPED;
     return end != PROBE_FAILED;
 }
 
 /* ---- the whole ---- */
 
-static bool probe_all(struct matrix *m, bool same, bool first) {
-    static const enum probe_field order[FIELDS] = {FIELD_ACTIVATION_CODE, FIELD_WEIGHT_CODE,  FIELD_ACTIVATION_D,
-                                                   FIELD_WEIGHT_D,        FIELD_WEIGHT_SCALE, FIELD_ACTIVATION_SUM,
-                                                   FIELD_WEIGHT_MIN,      FIELD_WEIGHT_DMIN};
+/* round: of those in which the lines have different k; 0: all the same. */
+static bool wanted(const struct matrix *m, enum probe_field f, size_t round) {
     const bool minima = m->weight.format->min_most > 0 && !m->weight.plain;
-    const bool fixed = m->weight.format->min_most == 1;
-    for (size_t i = 0; i < FIELDS && !m->spent; ++i) {
-        const enum probe_field f = order[i];
-        if ((is_minimum(f) && !minima) || (f == FIELD_ACTIVATION_D && m->activation.plain) ||
-            (f == FIELD_ACTIVATION_CODE && !same && !has_zero_code(&m->weight))) {
-            continue;
-        }
-        uint32_t *map = !same                                                         ? NULL
-                        : f == FIELD_ACTIVATION_CODE                                  ? m->token_of[0]
-                        : f == FIELD_ACTIVATION_SUM                                   ? m->token_of[1]
-                        : f == FIELD_WEIGHT_CODE                                      ? m->row_of[0]
-                        : f == FIELD_WEIGHT_MIN || (fixed && f == FIELD_WEIGHT_DMIN) ? m->row_of[1]
-                                                                                      : NULL;
-        if (!probe_field(m, f, same, map, first)) {
+    if ((is_minimum(f) && !minima) || (f == FIELD_ACTIVATION_D && m->activation.plain) ||
+        (f == FIELD_ACTIVATION_CODE && round > 0 && !has_zero_code(&m->weight))) {
+        return false;
+    }
+    const size_t lines = hot_rows(f) ? m->od : m->nt;
+    return round <= 1 || ((round - 1) * lines < PLACES_WANTED && (is_code(f) || round <= MOST_SCALE_ROUNDS));
+}
+
+static bool probe_all(struct matrix *m, size_t round, bool first) {
+    static const enum probe_field order[] = {FIELD_WEIGHT_CODE,    FIELD_ACTIVATION_CODE, FIELD_ACTIVATION_D,
+                                             FIELD_WEIGHT_D,       FIELD_WEIGHT_SCALE,    FIELD_ACTIVATION_SUM,
+                                             FIELD_WEIGHT_MIN,     FIELD_WEIGHT_DMIN};
+    for (size_t i = 0; i < sizeof order / sizeof *order && !m->spent; ++i) {
+        if (wanted(m, order[i], round) && !probe_field(m, order[i], round == 0, first)) {
             return false;
         }
     }
@@ -297,16 +396,15 @@ static void same_hot(struct matrix *m, size_t k) {
 }
 
 static bool experiments(struct matrix *m) {
-    const size_t fewer = m->nt < m->od ? m->nt : m->od;
-    const size_t rounds = fewer >= PLACES_WANTED ? 1 : PLACES_WANTED / fewer + 1;
     same_hot(m, 5 % m->id);
-    bool good = probe_all(m, true, true);
+    bool good = probe_all(m, 0, true);
     same_hot(m, m->id - 11 % m->id);
-    good = good && (m->spent || probe_all(m, true, false));
-    for (size_t i = 0; good && !m->spent && i < (rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS); ++i) {
+    good = good && probe_all(m, 0, false);
+    for (size_t i = 1; good && i <= MOST_ROUNDS; ++i) {
         choose_hot(m, i);
-        good = probe_all(m, false, false);
+        good = probe_all(m, i, false);
     }
+    note_added(m);
     return good;
 }
 
@@ -354,6 +452,7 @@ static bool probe(struct matrix *m) {
     for (int f = 0; f < FIELDS; ++f) {
         place_values[f] = coded_place_values(operand_of(m, (enum probe_field)f), coded_of[f]);
     }
+    probe_sift(m->p, m->obs, place_values);
     probe_summarise(m->p, m->obs, place_values);
     if (x->line_count == 0) {
         probe_note(x, must_format("%zu of %zu results on coded and random operands have other bits than the contract "
@@ -378,6 +477,12 @@ static bool open_matrix(struct matrix *m) {
     m->hot = must_calloc(m->nt > m->od ? m->nt : m->od, sizeof *m->hot);
     m->got = must_calloc(m->cells, sizeof *m->got);
     m->want = must_calloc(m->cells, sizeof *m->want);
+    m->start = must_calloc(m->cells, sizeof *m->start);
+    m->added = must_calloc(m->cells, sizeof *m->added);
+    m->times_told = must_calloc(m->cells, sizeof *m->times_told);
+    for (int i = 0; i < 4; ++i) {
+        m->known[i] = must_calloc(m->cells, sizeof *m->known[i]);
+    }
     for (int i = 0; i < 2; ++i) {
         m->token_of[i] = must_calloc(m->cells, sizeof *m->token_of[i]);
         m->row_of[i] = must_calloc(m->cells, sizeof *m->row_of[i]);
@@ -403,6 +508,12 @@ bool probe_matrix_contract(struct prober *p, struct error *e) {
     free(m.hot);
     free(m.got);
     free(m.want);
+    free(m.start);
+    free(m.added);
+    free(m.times_told);
+    for (int i = 0; i < 4; ++i) {
+        free(m.known[i]);
+    }
     coded_free(&m.weight);
     coded_free(&m.activation);
     return good;

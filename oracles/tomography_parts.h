@@ -15,15 +15,21 @@ enum probe_field {
     FIELD_ACTIVATION_CODE,
     FIELD_ACTIVATION_D,
     FIELD_ACTIVATION_SUM,
+    FIELD_START, /* no field: what cells hold when all products are 0 */
     FIELDS,
 };
 
 enum seen_kind {
     SEEN_RIGHT,
-    SEEN_ONE,     /* one other item */
-    SEEN_NOTHING, /* none */
-    SEEN_TIMES,   /* it or others, `times` altogether */
-    SEEN_OTHER,   /* no number of items */
+    SEEN_ONE,       /* one other item */
+    SEEN_NOTHING,   /* none */
+    SEEN_TIMES,     /* it or others, `times` altogether */
+    SEEN_ADDED,     /* it, and `times` added to each */
+    SEEN_MINIMUM,   /* a minimum in place of a scale */
+    SEEN_SCALE,     /* a scale in place of a minimum */
+    SEEN_UNWRITTEN, /* the cell was left as it was */
+    SEEN_OTHER,     /* no number of items */
+    SEEN_KINDS,
 };
 
 struct seen { /* what one cell consumed at one place of the depth */
@@ -53,8 +59,10 @@ bool probe_values_contract(struct prober *p, struct error *e);
 /* Of plain buffers. */
 bool probe_buffers(struct prober *p, struct error *e);
 
-/* Lines of what the fields show; place_values: of each field (FIELDS). nt, od, id of the launched shape. */
+/* Lines of what the fields show; place_values: of each field. nt, od, id of the launched shape. */
 void probe_summarise(struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]);
+/* What several fields show of one fault is left in one of them (tomography_sift.c). */
+void probe_sift(const struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]);
 /* Appends. operand, text, basis are taken over. */
 void probe_line(struct tomography *x, char *operand, char *text, const char *suspect, size_t cells, char *basis,
                 bool wrong);

@@ -97,14 +97,30 @@ const char *suspect_of_rule(enum probe_field f, bool line, const struct index_ru
 }
 
 const char *suspect_of_kind(enum probe_field f, enum seen_kind kind, float least, float most) {
-    if (kind == SEEN_NOTHING) {
-        return is_scale(f) ? "a scale of 0, or a term left out" : "k left out: a loop bound, a tail, or a store missing";
+    switch (kind) {
+    case SEEN_NOTHING:
+        return is_scale(f) ? "a scale of 0, or a term left out" : "k left out: a loop bound, or a tail";
+    case SEEN_TIMES:
+        return least == 2 && most == 2 ? "consumed twice: a loop runs too far, or one part is added two times"
+                                       : "consumed several times: a loop runs too far";
+    case SEEN_ADDED:
+        return f == FIELD_START ? "an accumulator that is not cleared, or memory that nothing filled"
+                                : "codes not centred: the offset of the format is forgotten";
+    case SEEN_MINIMUM:
+    case SEEN_SCALE:
+        return "one word off in what holds scales and minima side by side";
+    case SEEN_UNWRITTEN:
+        return "the store is missing, or its mask is too narrow";
+    default:
+        return f == FIELD_START
+                   ? "memory that nothing filled, or misaligned reads: warpproof explain shows the watches"
+                   : "it is computed from other bytes than items: bits of neighbours mixed, or memory that nothing filled";
     }
-    if (kind == SEEN_TIMES) {
-        return least == 2 && most == 2 ? "consumed twice: a loop runs too far, or an accumulator is not cleared"
-                                       : "consumed several times, or the codes are not centred (offset of the format)";
-    }
-    return "it is computed from other bytes than items: bits of neighbours mixed, or memory that nothing filled";
+}
+
+const char *suspect_of_mixed(enum probe_field f) {
+    return is_scale(f) ? "a scale's selector takes the row where the token is meant, or the other way round"
+                       : "rows and tokens of a fragment exchanged: the lane to element map of a load or of the store";
 }
 
 const char *suspect_of_all(bool rows) {

@@ -15,6 +15,7 @@ const struct field_words field_words[FIELDS] = {
     [FIELD_ACTIVATION_CODE] = {"activation codes", "token", "t", "k", "k"},
     [FIELD_ACTIVATION_D] = {"activation scales", "token", "t", "chunk", "c"},
     [FIELD_ACTIVATION_SUM] = {"activation sums", "token", "t", "chunk", "c"},
+    [FIELD_START] = {"accumulators", "row", "j", "k", "k"},
 };
 
 enum { RULES_A_FIELD = 3 };
@@ -25,7 +26,8 @@ struct writer {
     enum probe_field field;
     const struct field_words *w;
     struct observations *o;
-    bool *taken; /* (o->count) told already, or right */
+    bool *taken;       /* (o->count) told already, or right */
+    const char *total; /* what is told is of all factors of a term together: "products"; or NULL */
 };
 
 /* ---- where ---- */
@@ -97,10 +99,11 @@ static char *region_text(const struct writer *x, const struct region *p) {
 /* ---- lines ---- */
 
 static void add(struct writer *x, const bool *chosen, const char *verb, char *what, const char *suspect) {
+    const char *operand = x->total != NULL ? x->total : x->w->operand;
     struct region p = region_of(x, chosen);
     char *where = region_text(x, &p);
     char *some = p.shown == p.box ? must_strdup("") : must_format(", %zu of %zu looked at there", p.shown, p.box);
-    probe_line(x->p->out, must_strdup(x->w->operand), must_format("%s %s %s", where, verb, what), suspect, p.cells,
+    probe_line(x->p->out, must_strdup(operand), must_format("%s %s %s", where, verb, what), suspect, p.cells,
                must_format("%zu of %zu looked at, in %zu launches%s", p.shown, x->o->count, x->o->launches, some),
                true);
     region_free(&p);
@@ -153,15 +156,63 @@ static size_t wrong_pairs(const struct pairs *p) {
     return n;
 }
 
+/* A bit of the line is that of the other axis: rows and tokens of a fragment mixed up. */
+struct mixed {
+    unsigned bit, of;    /* line with bit `bit` taken from bit `of` of the other's index */
+    size_t wrong, right; /* observations that follow it */
+};
+
+static size_t mixed_apply(const struct writer *x, const struct mixed *r, const struct seen *s) {
+    const size_t other = strcmp(x->w->line, "row") == 0 ? s->t : s->j, bit = (size_t)1 << r->bit;
+    return (s->want_line & ~bit) | (other >> r->of & 1) << r->bit;
+}
+
+static struct mixed find_mixed(const struct writer *x) {
+    enum { BITS = 8 };
+    struct mixed best = {0};
+    for (unsigned i = 0; i < BITS * BITS; ++i) {
+        struct mixed r = {.bit = i / BITS, .of = i % BITS};
+        for (size_t k = 0; k < x->o->count; ++k) {
+            const struct seen *s = &x->o->seen[k];
+            const bool one = s->kind == SEEN_ONE && !x->taken[k];
+            const size_t got = s->kind == SEEN_RIGHT ? s->want_line : s->got_line;
+            if ((one || s->kind == SEEN_RIGHT) && got == mixed_apply(x, &r, s)) {
+                r.wrong += got != s->want_line;
+                r.right += got == s->want_line;
+            }
+        }
+        best = r.wrong > best.wrong || (r.wrong == best.wrong && r.right > best.right) ? r : best;
+    }
+    return best;
+}
+
+static void tell_mixed(struct writer *x, const struct mixed *r, bool *chosen) {
+    const bool rows = strcmp(x->w->line, "row") == 0;
+    for (size_t i = 0; i < x->o->count; ++i) {
+        const struct seen *s = &x->o->seen[i];
+        chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && s->want_line != s->got_line &&
+                    mixed_apply(x, r, s) == s->got_line;
+    }
+    add(x, chosen, "consumed",
+        must_format("%s %s with its bit of %u taken from the %s's bit of %u", x->w->line, x->w->letter, 1u << r->bit,
+                    rows ? "token" : "row", 1u << r->of),
+        suspect_of_mixed(x->field));
+}
+
 /* One rule of the lines (rows, tokens) or the places (k, sub-blocks). False: there is no more. */
 static bool tell_rule(struct writer *x, bool line, bool *chosen) {
     struct pairs p = pairs_of(x, line);
     struct index_rule r;
-    size_t covered;
+    size_t covered = 0, right = 0;
     const size_t wrong = wrong_pairs(&p);
-    const bool found = wrong > 0 && index_rule_find(p.items, p.count, &r, &covered) && 8 * covered >= wrong;
+    const bool found = wrong > 0 && index_rule_find(p.items, p.count, &r, &covered, &right);
+    const struct mixed m = line && wrong > 0 && right == 0 ? find_mixed(x) : (struct mixed){0};
     free(p.items);
-    if (!found) {
+    if (m.wrong > 0 && 8 * m.wrong >= wrong && m.wrong + m.right > covered + right && 4 * m.wrong >= 3 * covered) {
+        tell_mixed(x, &m, chosen);
+        return true;
+    }
+    if (!found || 8 * covered < wrong) {
         return false;
     }
     for (size_t i = 0; i < x->o->count; ++i) {
@@ -209,6 +260,11 @@ static void tell_ones(struct writer *x, bool *chosen) {
     }
 }
 
+/* "56", "2 to 57" */
+static char *range_text(float least, float most) {
+    return least == most ? must_format("%g", (double)least) : must_format("%g to %g", (double)least, (double)most);
+}
+
 static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
     float least = 0, most = 0;
     size_t n = 0;
@@ -225,15 +281,34 @@ static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
         return;
     }
     const char *suspect = suspect_of_kind(x->field, kind, least, most);
-    if (kind == SEEN_NOTHING) {
+    char *range = range_text(least, most);
+    const bool start = x->field == FIELD_START;
+    switch (kind) {
+    case SEEN_NOTHING:
         add(x, chosen, "consumed", must_strdup("nothing"), suspect);
-    } else if (kind == SEEN_TIMES && least == most) {
-        add(x, chosen, "consumed", must_format("%g items in place of one", (double)least), suspect);
-    } else if (kind == SEEN_TIMES) {
-        add(x, chosen, "consumed", must_format("%g to %g items in place of one", (double)least, (double)most), suspect);
-    } else {
-        add(x, chosen, "consumed", must_strdup("what is no item, or a sum of several"), suspect);
+        break;
+    case SEEN_TIMES:
+        add(x, chosen, "consumed", must_format("%s items in place of one", range), suspect);
+        break;
+    case SEEN_ADDED:
+        add(x, chosen, start ? "held" : "consumed",
+            must_format(start ? "%s where every product is 0" : "codes with %s added", range), suspect);
+        break;
+    case SEEN_MINIMUM:
+        add(x, chosen, "consumed", must_strdup("the minimum in place of the scale"), suspect);
+        break;
+    case SEEN_SCALE:
+        add(x, chosen, "consumed", must_strdup("the scale in place of the minimum"), suspect);
+        break;
+    case SEEN_UNWRITTEN:
+        add(x, chosen, "of the result", must_strdup("was never written"), suspect);
+        break;
+    default:
+        add(x, chosen, start ? "held" : "consumed",
+            must_strdup(start ? "no number where every product is 0" : "what is no item, or a sum of several"),
+            suspect);
     }
+    free(range);
 }
 
 static void tell_field(struct prober *p, enum probe_field f, struct observations *o) {
@@ -247,52 +322,22 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
     x.taken = must_calloc(o->count + 1, sizeof *x.taken);
     bool *chosen = must_calloc(o->count + 1, sizeof *chosen);
     tell_ones(&x, chosen);
-    tell_kind(&x, SEEN_NOTHING, chosen);
-    tell_kind(&x, SEEN_TIMES, chosen);
-    tell_kind(&x, SEEN_OTHER, chosen);
+    for (int kind = SEEN_ONE + 1; kind < SEEN_KINDS; ++kind) {
+        x.total = kind == SEEN_UNWRITTEN                                                 ? "result"
+                  : kind != SEEN_NOTHING && kind != SEEN_TIMES                           ? NULL
+                  : f == FIELD_WEIGHT_CODE || f == FIELD_ACTIVATION_CODE                 ? "products"
+                  : f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN                   ? "minimum terms"
+                                                                                         : NULL;
+        tell_kind(&x, (enum seen_kind)kind, chosen);
+    }
     free(x.taken);
     free(chosen);
 }
 
-/* The d of a block comes with the scale of a sub-block of it: what the finer field says is said once. */
-static void drop_coarse(struct observations *coarse, const struct observations *fine, size_t ratio) {
-    for (size_t i = 0; i < coarse->count && i < fine->count; ++i) {
-        struct seen *c = &coarse->seen[i];
-        const struct seen *f = &fine->seen[i];
-        if (c->t == f->t && c->j == f->j && c->k == f->k && c->kind == f->kind &&
-            (c->kind != SEEN_ONE || (c->got_line == f->got_line && c->got_place == f->got_place / ratio))) {
-            c->kind = SEEN_RIGHT;
-        }
-    }
-}
-
-/* The k that a code of the activation meets is that of the weights' codes, seen from the other side. */
-static void drop_pairing(struct observations *o) {
-    for (size_t i = 0; i < o->count; ++i) {
-        if (o->seen[i].kind == SEEN_ONE && o->seen[i].got_line == o->seen[i].want_line) {
-            o->seen[i].kind = SEEN_RIGHT;
-        }
-    }
-}
-
-static bool has_wrong_place(const struct observations *o) {
-    for (size_t i = 0; i < o->count; ++i) {
-        if (o->seen[i].kind == SEEN_ONE && o->seen[i].got_place != o->seen[i].want_place) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void probe_summarise(struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]) {
-    drop_coarse(&obs[FIELD_WEIGHT_D], &obs[FIELD_WEIGHT_SCALE],
-                place_values[FIELD_WEIGHT_D] / place_values[FIELD_WEIGHT_SCALE]);
-    drop_coarse(&obs[FIELD_WEIGHT_DMIN], &obs[FIELD_WEIGHT_MIN],
-                place_values[FIELD_WEIGHT_DMIN] / place_values[FIELD_WEIGHT_MIN]);
-    if (has_wrong_place(&obs[FIELD_WEIGHT_CODE])) {
-        drop_pairing(&obs[FIELD_ACTIVATION_CODE]);
-    }
-    for (int f = 0; f < FIELDS; ++f) {
+    (void)place_values;
+    tell_field(p, FIELD_START, &obs[FIELD_START]);
+    for (int f = 0; f < FIELD_START; ++f) {
         tell_field(p, (enum probe_field)f, &obs[f]);
     }
 }
