@@ -1,8 +1,9 @@
 #include "index_rule.h"
 #include "../ref/checked.h"
 #include <stdlib.h>
+#include <string.h>
 
-enum { MOST_MODULUS = 4096, MOST_BITS = 14, MOST_CANDIDATES = 64 };
+enum { MOST_MODULUS = 4096, MOST_BITS = 14, MOST_CANDIDATES = 64, MOST_FACTOR = 64 };
 
 long long index_rule_apply(const struct index_rule *r, size_t index) {
     const long long i = (long long)index;
@@ -57,7 +58,9 @@ static void try(struct search *s, struct index_rule r) {
         first = p->from;
         wrong += p->count;
     }
-    if (different >= 2 && (wrong > s->wrong || (wrong == s->wrong && right > s->right))) {
+    const bool odd_modulus = r.kind == RULE_MOD && r.a % 8 != 0;
+    const bool rare = r.kind == RULE_DIV || r.kind == RULE_TIMES || r.kind == RULE_ROTATE || r.kind == RULE_SWAP;
+    if (different >= (rare || odd_modulus ? 4u : 2u) && (wrong > s->wrong || (wrong == s->wrong && right > s->right))) {
         s->best = r;
         s->wrong = wrong;
         s->right = right;
@@ -90,29 +93,39 @@ bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_
                      size_t *right) {
     struct search s = {.pairs = pairs, .count = count};
     const size_t step = count / MOST_CANDIDATES + 1;
-    for (int kind = 0; kind < RULE_KINDS; ++kind) {
-        if (kind == RULE_MOD || kind == RULE_DIV || kind == RULE_TIMES) {
-            for (long long m = 2; m <= (kind == RULE_MOD ? MOST_MODULUS : 64); ++m) {
-                try(&s, (struct index_rule){(enum index_rule_kind)kind, m, 0});
-            }
-        } else if (kind == RULE_CONSTANT || kind == RULE_ADD || kind == RULE_XOR) {
-            for (size_t i = 0; i < count; i += step) {
-                const long long from = (long long)pairs[i].from, to = (long long)pairs[i].to;
-                if (from != to) {
-                    try(&s, (struct index_rule){(enum index_rule_kind)kind,
-                                                kind == RULE_CONSTANT ? to
-                                                : kind == RULE_ADD    ? to - from
-                                                                      : (from ^ to),
-                                                0});
-                }
+    for (long long m = 2; m <= MOST_MODULUS; ++m) {
+        try(&s, (struct index_rule){RULE_MOD, m, 0});
+    }
+    static const enum index_rule_kind of_pairs[] = {RULE_XOR, RULE_ADD, RULE_CONSTANT};
+    for (size_t k = 0; k < sizeof of_pairs / sizeof *of_pairs; ++k) {
+        for (size_t i = 0; i < count; i += step) {
+            const long long from = (long long)pairs[i].from, to = (long long)pairs[i].to;
+            if (from != to) {
+                const long long a = of_pairs[k] == RULE_CONSTANT ? to : of_pairs[k] == RULE_ADD ? to - from : (from ^ to);
+                try(&s, (struct index_rule){of_pairs[k], a, 0});
             }
         }
     }
     try_bits(&s);
+    for (long long m = 2; m <= MOST_FACTOR; ++m) {
+        try(&s, (struct index_rule){RULE_DIV, m, 0});
+        try(&s, (struct index_rule){RULE_TIMES, m, 0});
+    }
     *best = s.best;
     *wrong = s.wrong;
     *right = s.right;
     return s.wrong > 0;
+}
+
+struct index_rule index_rule_of_pair(size_t from, size_t to) {
+    const long long f = (long long)from, t = (long long)to;
+    for (long long m = 8; m <= MOST_MODULUS; m *= 2) {
+        if (t < f && f % m == t) {
+            return (struct index_rule){RULE_MOD, m, 0};
+        }
+    }
+    const long long x = f ^ t;
+    return (x & (x - 1)) == 0 ? (struct index_rule){RULE_XOR, x, 0} : (struct index_rule){RULE_ADD, t - f, 0};
 }
 
 char *index_rule_text(const struct index_rule *r, const char *name) {
@@ -221,4 +234,8 @@ char *axis_words(const unsigned char *state, size_t n, const char *name) {
     char *text = periodic(state, n, wrong, name);
     return text != NULL ? text
                         : must_format("%zu of %zu %ss, first %zu, last %zu", wrong, wrong + right, name, lo, hi);
+}
+
+bool axis_is_rule(const char *words) {
+    return words == NULL || strstr(words, ", first ") == NULL;
 }

@@ -7,15 +7,15 @@
 #include <stddef.h>
 
 enum index_rule_kind {
-    RULE_CONSTANT, /* a */
     RULE_MOD,      /* i mod a */
-    RULE_DIV,      /* i div a */
-    RULE_ADD,      /* i + a, a may be negative */
     RULE_XOR,      /* i xor a */
+    RULE_ADD,      /* i + a, a may be negative */
+    RULE_CONSTANT, /* a */
     RULE_CLEAR,    /* i with the bits of a, which are neighbours, 0 */
     RULE_SET,      /* i with the bits of a, one, 1 */
     RULE_ROTATE,   /* i + b, within its a */
     RULE_SWAP,     /* i with bits a and b exchanged */
+    RULE_DIV,      /* i div a */
     RULE_TIMES,    /* i * a */
     RULE_KINDS,
 };
@@ -37,6 +37,8 @@ long long index_rule_apply(const struct index_rule *r, size_t i);
  * different indices. */
 bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_rule *best, size_t *wrong,
                      size_t *right);
+/* The likeliest rule of one pair alone, from != to. */
+struct index_rule index_rule_of_pair(size_t from, size_t to);
 /* "j mod 16"; name is the letter of the index. The caller frees it. */
 char *index_rule_text(const struct index_rule *r, const char *name);
 
@@ -45,5 +47,7 @@ enum { AXIS_UNSEEN, AXIS_RIGHT, AXIS_WRONG };
  * "rows with row mod 32 in 16..31", "12 of 70 rows, first 3"; NULL: all that were looked at. name in the singular; the
  * caller frees it. */
 char *axis_words(const unsigned char *state, size_t n, const char *name);
+/* They are words of a rule, not a count of exceptions. */
+bool axis_is_rule(const char *words);
 
 #endif

@@ -22,7 +22,11 @@ static uint64_t power_mod(uint64_t x, uint64_t n, uint64_t modulus) {
 }
 
 bool item_plan(const struct coded *c, enum coded_field field, struct item_plan *p) {
-    *p = (struct item_plan){.alphabet = coded_alphabet(c, field), .items = c->rows * coded_places(c, field)};
+    return item_plan_of(coded_alphabet(c, field), c->rows * coded_places(c, field), p);
+}
+
+bool item_plan_of(struct alphabet values, size_t items, struct item_plan *p) {
+    *p = (struct item_plan){.alphabet = values, .items = items};
     const size_t count = p->alphabet.count;
     p->one = alphabet_index(&p->alphabet, 1);
     p->zero = alphabet_index(&p->alphabet, 0);

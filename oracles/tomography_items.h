@@ -21,6 +21,8 @@ struct item_plan {
 
 /* False: the field cannot tell items. The plan is freed in either case with item_plan_free. */
 bool item_plan(const struct coded *c, enum coded_field field, struct item_plan *p);
+/* The same of any values, which the plan takes over. */
+bool item_plan_of(struct alphabet values, size_t items, struct item_plan *p);
 void item_plan_free(struct item_plan *p);
 /* Index into the alphabet of an item's n-th digit. */
 size_t item_digit(const struct item_plan *p, size_t item, size_t n);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 12, MOST_SCALE_ROUNDS = 5, PLACES_WANTED = 48, SCREENS = 2, MOST_TIMES = 64 };
+enum { MOST_ROUNDS = 12, MOST_SCALE_ROUNDS = 5, PLACES_WANTED = 48, SCREENS = 2, MOST_TIMES = 64, MORE_UNIFORM = 4 };
 
 struct reading { /* of one cell over the launches of a field */
     uint16_t got[ITEM_DIGITS], want[ITEM_DIGITS];
@@ -170,8 +170,8 @@ static void read_digit(const struct matrix *m, enum probe_field f, const struct 
     compare(m, r);
     for (size_t i = 0; i < m->cells; ++i) {
         /* a scale is a factor of all that a cell holds, however much that is */
-        const float unit = !is_code(f) && is_total(r[i].total) ? r[i].total : 1;
-        r[i].got[n] = index_of(&plan->alphabet, of_items(m, f, i) / unit);
+        const float unit = is_code(f) ? 1 : r[i].total;
+        r[i].got[n] = is_total(unit) ? index_of(&plan->alphabet, of_items(m, f, i) / unit) : ITEM_NONE;
         r[i].want[n] = index_of(&plan->alphabet, m->want[i] * sign_of(f));
     }
 }
@@ -395,11 +395,26 @@ static void same_hot(struct matrix *m, size_t k) {
     }
 }
 
+/* Some cells consume one line at one k, another at another: what lines there are is read k by k. */
+static bool has_conflict(const struct matrix *m) {
+    for (size_t i = 0; i < 2 * m->cells; ++i) {
+        if (m->token_of[i / m->cells][i % m->cells] == UINT32_MAX ||
+            m->row_of[i / m->cells][i % m->cells] == UINT32_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool experiments(struct matrix *m) {
     same_hot(m, 5 % m->id);
     bool good = probe_all(m, 0, true);
     same_hot(m, m->id - 11 % m->id);
     good = good && probe_all(m, 0, false);
+    for (size_t i = 1; good && has_conflict(m) && i <= MORE_UNIFORM; ++i) {
+        same_hot(m, (i * m->id / (MORE_UNIFORM + 1) + 18 * i) % m->id);
+        good = probe_all(m, 0, false);
+    }
     for (size_t i = 1; good && i <= MOST_ROUNDS; ++i) {
         choose_hot(m, i);
         good = probe_all(m, i, false);
@@ -453,7 +468,7 @@ static bool probe(struct matrix *m) {
         place_values[f] = coded_place_values(operand_of(m, (enum probe_field)f), coded_of[f]);
     }
     probe_sift(m->p, m->obs, place_values);
-    probe_summarise(m->p, m->obs, place_values);
+    probe_summarise(m->p, m->obs);
     if (x->line_count == 0) {
         probe_note(x, must_format("%zu of %zu results on coded and random operands have other bits than the contract "
                                   "says, and every item was consumed from its place: look at the arithmetic",

@@ -15,7 +15,9 @@ enum probe_field {
     FIELD_ACTIVATION_CODE,
     FIELD_ACTIVATION_D,
     FIELD_ACTIVATION_SUM,
-    FIELD_START, /* no field: what cells hold when all products are 0 */
+    FIELD_INPUT_VALUE, /* of a quantiser */
+    FIELD_INPUT_SCALE, /* the largest of those under one scale */
+    FIELD_START,       /* no field: what cells hold when all products are 0 */
     FIELDS,
 };
 
@@ -53,14 +55,21 @@ struct field_words {
 };
 extern const struct field_words field_words[FIELDS];
 
+static inline bool field_is_code(enum probe_field f) {
+    return f == FIELD_WEIGHT_CODE || f == FIELD_ACTIVATION_CODE || f == FIELD_INPUT_VALUE;
+}
+static inline bool field_of_rows(enum probe_field f) {
+    return f <= FIELD_WEIGHT_MIN;
+}
+
 /* The probe of a matrix contract, and of one without weights. */
 bool probe_matrix_contract(struct prober *p, struct error *e);
 bool probe_values_contract(struct prober *p, struct error *e);
 /* Of plain buffers. */
 bool probe_buffers(struct prober *p, struct error *e);
 
-/* Lines of what the fields show; place_values: of each field. nt, od, id of the launched shape. */
-void probe_summarise(struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]);
+/* Lines of what the fields show. */
+void probe_summarise(struct prober *p, struct observations obs[FIELDS]);
 /* What several fields show of one fault is left in one of them (tomography_sift.c). */
 void probe_sift(const struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]);
 /* Appends. operand, text, basis are taken over. */

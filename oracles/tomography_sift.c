@@ -80,34 +80,86 @@ static void drop_added(const struct prober *p, const struct observations *of, st
     free(kinds);
 }
 
-/* Cells whose products show `products` and whose minimum terms show `minima`, the one that is not nothing being two:
- * one of the two factors stands in for the other. */
-static void cross(const struct prober *p, struct observations *code, struct observations *sum, enum seen_kind products,
-                  enum seen_kind minima, struct observations *to, enum seen_kind kind) {
-    unsigned *c = kinds_of(p, code), *m = kinds_of(p, sum);
-    bool any = false;
-    for (size_t i = 0; i < p->view.nt * p->view.od; ++i) {
-        c[i] = (c[i] & 1u << products) != 0 && (m[i] & 1u << minima) != 0;
-        any |= c[i] != 0;
+static bool shows(const struct seen *s, enum seen_kind kind) {
+    return s->kind == kind && (kind != SEEN_TIMES || s->times == 2) && (kind != SEEN_ADDED || s->times == 1);
+}
+
+/* Marks in both (cells) those where all that a field shows is of this kind. */
+static void mark(const struct prober *p, const struct observations *o, enum seen_kind kind, bool *both) {
+    const size_t cells = p->view.nt * p->view.od;
+    bool *some = must_calloc(cells, sizeof *some);
+    for (size_t i = 0; i < o->count; ++i) {
+        some[cell_of(p, &o->seen[i])] |= shows(&o->seen[i], kind);
     }
-    struct observations *both[2] = {code, sum};
-    for (int k = 0; any && k < 2; ++k) {
-        for (size_t i = 0; i < both[k]->count; ++i) {
-            struct seen *s = &both[k]->seen[i];
-            const enum seen_kind shows = k == 0 ? products : minima;
-            if (c[cell_of(p, s)] && s->kind == shows && (shows != SEEN_TIMES || s->times == 2)) {
-                s->kind = SEEN_RIGHT;
-            } else {
-                c[cell_of(p, s)] = s->kind > SEEN_ONE ? 0 : c[cell_of(p, s)];
+    for (size_t i = 0; i < cells; ++i) {
+        both[i] = both[i] && some[i];
+    }
+    free(some);
+}
+
+/* Cells whose products show `products` and whose minimum terms show `minima`, the one that is not nothing being two:
+ * one of the two factors stands in for the other. *to, of the scales or the minima, then shows `kind` there. */
+static void cross(const struct prober *p, struct observations obs[FIELDS], enum seen_kind products,
+                  enum seen_kind minima, enum probe_field to, enum seen_kind kind) {
+    static const enum probe_field all[] = {FIELD_WEIGHT_CODE, FIELD_ACTIVATION_CODE, FIELD_WEIGHT_D, FIELD_WEIGHT_SCALE,
+                                           FIELD_WEIGHT_DMIN, FIELD_WEIGHT_MIN,      FIELD_ACTIVATION_SUM};
+    const size_t cells = p->view.nt * p->view.od;
+    bool *both = must_calloc(cells, sizeof *both);
+    for (size_t i = 0; i < cells; ++i) {
+        both[i] = obs[FIELD_ACTIVATION_SUM].count > 0;
+    }
+    mark(p, &obs[FIELD_WEIGHT_CODE], products, both);
+    mark(p, &obs[FIELD_ACTIVATION_SUM], minima, both);
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
+        struct observations *o = &obs[all[k]];
+        for (size_t i = 0; i < o->count; ++i) {
+            struct seen *s = &o->seen[i];
+            if (both[cell_of(p, s)]) {
+                s->kind = all[k] == to ? kind : SEEN_RIGHT;
             }
         }
     }
-    for (size_t i = 0; any && i < to->count; ++i) {
-        struct seen *s = &to->seen[i];
-        s->kind = c[cell_of(p, s)] ? kind : s->kind;
+    free(both);
+}
+
+/* Bits of several items together are an item now and then. */
+static void drop_luck(struct observations *o) {
+    size_t ones = 0, others = 0;
+    for (size_t i = 0; i < o->count; ++i) {
+        ones += o->seen[i].kind == SEEN_ONE;
+        others += o->seen[i].kind == SEEN_OTHER;
     }
-    free(c);
-    free(m);
+    for (size_t i = 0; others > 3 * ones && i < o->count; ++i) {
+        o->seen[i].kind = o->seen[i].kind == SEEN_ONE ? SEEN_OTHER : o->seen[i].kind;
+    }
+}
+
+/* Cells that hold something of no rule to begin with tell nothing about scales, and little about codes. */
+static void drop_uncleared(const struct prober *p, const struct observations *start, struct observations obs[FIELDS]) {
+    float least = 0, most = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < start->count; ++i) {
+        const struct seen *s = &start->seen[i];
+        if (s->kind == SEEN_ADDED) {
+            least = n == 0 || s->times < least ? s->times : least;
+            most = n == 0 || s->times > most ? s->times : most;
+            ++n;
+        }
+    }
+    if (n == 0 || (least == most && least > 0)) {
+        return; /* taken off, the rest can be read */
+    }
+    unsigned *kinds = kinds_of(p, start);
+    for (int f = 0; f < FIELD_START; ++f) {
+        const bool code = f == FIELD_WEIGHT_CODE || f == FIELD_ACTIVATION_CODE;
+        for (size_t i = 0; i < obs[f].count; ++i) {
+            struct seen *s = &obs[f].seen[i];
+            if ((kinds[cell_of(p, s)] & 1u << SEEN_ADDED) != 0 && (!code || s->kind > SEEN_ONE)) {
+                s->kind = SEEN_RIGHT;
+            }
+        }
+    }
+    free(kinds);
 }
 
 /* Scales are told by what they are; whether a term is there at all the codes and sums say. */
@@ -121,6 +173,8 @@ static void drop_totals(struct observations *o) {
 }
 
 void probe_sift(const struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]) {
+    const enum probe_field scale = obs[FIELD_WEIGHT_SCALE].count > 0 ? FIELD_WEIGHT_SCALE : FIELD_WEIGHT_D,
+                           min = obs[FIELD_WEIGHT_MIN].count > 0 ? FIELD_WEIGHT_MIN : FIELD_WEIGHT_DMIN;
     struct observations *code = &obs[FIELD_WEIGHT_CODE], *sum = &obs[FIELD_ACTIVATION_SUM];
     static const enum probe_field scales[] = {FIELD_WEIGHT_D, FIELD_WEIGHT_SCALE, FIELD_WEIGHT_DMIN, FIELD_WEIGHT_MIN,
                                               FIELD_ACTIVATION_D};
@@ -131,17 +185,17 @@ void probe_sift(const struct prober *p, struct observations obs[FIELDS], const s
                 place_values[FIELD_WEIGHT_D] / place_values[FIELD_WEIGHT_SCALE]);
     drop_coarse(&obs[FIELD_WEIGHT_DMIN], &obs[FIELD_WEIGHT_MIN],
                 place_values[FIELD_WEIGHT_DMIN] / place_values[FIELD_WEIGHT_MIN]);
+    drop_uncleared(p, &obs[FIELD_START], obs);
     for (int f = 0; f < FIELD_START; ++f) {
         drop_shown(p, &obs[FIELD_START], &obs[f]);
+        drop_luck(&obs[f]);
     }
+    cross(p, obs, SEEN_NOTHING, SEEN_TIMES, scale, SEEN_MINIMUM);
+    cross(p, obs, SEEN_ADDED, SEEN_NOTHING, min, SEEN_SCALE);
     pair(code, &obs[FIELD_ACTIVATION_CODE]);
-    pair(&obs[obs[FIELD_WEIGHT_MIN].count > 0 ? FIELD_WEIGHT_MIN : FIELD_WEIGHT_DMIN], sum);
+    pair(&obs[min], sum);
     drop_added(p, code, &obs[FIELD_ACTIVATION_CODE]);
     drop_shown(p, code, &obs[FIELD_ACTIVATION_CODE]);
-    struct observations *scale = &obs[obs[FIELD_WEIGHT_SCALE].count > 0 ? FIELD_WEIGHT_SCALE : FIELD_WEIGHT_D];
-    struct observations *min = &obs[obs[FIELD_WEIGHT_MIN].count > 0 ? FIELD_WEIGHT_MIN : FIELD_WEIGHT_DMIN];
-    cross(p, code, sum, SEEN_NOTHING, SEEN_TIMES, scale, SEEN_MINIMUM);
-    cross(p, code, sum, SEEN_TIMES, SEEN_NOTHING, min, SEEN_SCALE);
     drop_shown(p, code, sum);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; ++i) {
         drop_shown(p, code, &obs[scales[i]]);

@@ -2,11 +2,11 @@
 #include <string.h>
 
 static bool is_scale(enum probe_field f) {
-    return f != FIELD_WEIGHT_CODE && f != FIELD_ACTIVATION_CODE;
+    return !field_is_code(f) && f != FIELD_START;
 }
 
 static const char *of_line(enum probe_field f, const struct index_rule *r) {
-    const bool weight = f <= FIELD_WEIGHT_MIN;
+    const bool weight = field_of_rows(f);
     switch (r->kind) {
     case RULE_MOD:
     case RULE_CLEAR:

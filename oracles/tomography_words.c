@@ -15,10 +15,25 @@ const struct field_words field_words[FIELDS] = {
     [FIELD_ACTIVATION_CODE] = {"activation codes", "token", "t", "k", "k"},
     [FIELD_ACTIVATION_D] = {"activation scales", "token", "t", "chunk", "c"},
     [FIELD_ACTIVATION_SUM] = {"activation sums", "token", "t", "chunk", "c"},
+    [FIELD_INPUT_VALUE] = {"input values", "token", "t", "k", "k"},
+    [FIELD_INPUT_SCALE] = {"input scales", "token", "t", "chunk", "c"},
     [FIELD_START] = {"accumulators", "row", "j", "k", "k"},
 };
 
-enum { RULES_A_FIELD = 3 };
+enum { RULES_A_FIELD = 3, AXES = 3 /* rows, tokens, k */ };
+
+/* A rule that was told, for what it says of lines and k past the end. */
+struct told_rule {
+    enum probe_field field;
+    bool line, mixed;
+    struct index_rule rule;
+    unsigned bit, of; /* mixed */
+};
+
+struct rules {
+    struct told_rule *items; /* (count) */
+    size_t count;
+};
 
 struct writer {
     struct prober *p;
@@ -26,6 +41,7 @@ struct writer {
     enum probe_field field;
     const struct field_words *w;
     struct observations *o;
+    struct rules *rules;
     bool *taken;       /* (o->count) told already, or right */
     const char *total; /* what is told is of all factors of a term together: "products"; or NULL */
 };
@@ -34,61 +50,108 @@ struct writer {
 
 /* "rows 16..69, tokens 0..7": where the chosen are, of all that were looked at; and at how many cells. */
 struct region {
-    char *rows, *tokens, *ks; /* NULL: all */
-    size_t cells, box;        /* result cells that show it, and those of that region that were looked at */
-    size_t shown;             /* observations */
+    char *words[AXES]; /* NULL: all */
+    unsigned named;    /* axes that it takes to tell the chosen from the others, by bit */
+    size_t cells, box; /* result cells that show it, and observations in the named region */
+    size_t shown;      /* observations */
 };
 
-static bool in_region(const unsigned char *state, size_t i) {
-    return state[i] == AXIS_WRONG;
+struct states {
+    unsigned char *of[AXES];
+};
+
+/* How many that were looked at are in the region of these axes; those told already do not count. */
+static size_t box_of(const struct writer *x, const bool *chosen, const struct states *st, unsigned axes) {
+    size_t n = 0;
+    for (size_t i = 0; i < x->o->count; ++i) {
+        const uint32_t at[AXES] = {x->o->seen[i].j, x->o->seen[i].t, x->o->seen[i].k};
+        bool in = chosen[i] || !x->taken[i];
+        for (int a = 0; a < AXES; ++a) {
+            in = in && ((axes & 1u << a) == 0 || st->of[a][at[a]] == AXIS_WRONG);
+        }
+        n += in;
+    }
+    return n;
+}
+
+/* The fewest axes that do it, those with words of a rule first; in a round the k of a token hangs on the token. */
+static void name_axes(const struct writer *x, const bool *chosen, const struct states *st, struct region *r) {
+    static const unsigned sets[] = {0, 1, 2, 4, 3, 5, 6, 7};
+    unsigned best = 7;
+    size_t least = SIZE_MAX;
+    for (int messy = 0; messy < 2; ++messy) {
+        for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+            bool rule = true;
+            for (int a = 0; a < AXES; ++a) {
+                rule = rule && ((sets[i] & 1u << a) == 0 || axis_is_rule(r->words[a]));
+            }
+            if (!rule && messy == 0) {
+                continue;
+            }
+            const size_t box = box_of(x, chosen, st, sets[i]);
+            if (least == SIZE_MAX || 10 * box < 9 * least) { /* another axis must tell something */
+                least = box;
+                best = sets[i];
+            }
+        }
+        if (2 * r->shown >= least) {
+            break;
+        }
+    }
+    r->named = best;
+    r->box = least;
 }
 
 static struct region region_of(const struct writer *x, const bool *chosen) {
-    struct region p = {0};
-    unsigned char *t = must_calloc(x->nt + 1, 1), *j = must_calloc(x->od + 1, 1), *k = must_calloc(x->id + 1, 1);
-    unsigned char *cell = must_calloc(x->nt * x->od, 1);
+    static const char *const names[AXES] = {"row", "token", "k"};
+    const size_t sizes[AXES] = {x->od, x->nt, x->id};
+    struct region r = {0};
+    struct states st;
+    unsigned char *cell = must_calloc(x->p->values ? x->nt * x->od * x->id : x->nt * x->od, 1);
+    for (int a = 0; a < AXES; ++a) {
+        st.of[a] = must_calloc(sizes[a] + 1, 1);
+    }
     for (size_t i = 0; i < x->o->count; ++i) {
         const struct seen *s = &x->o->seen[i];
-        const unsigned char state = chosen[i] ? AXIS_WRONG : AXIS_RIGHT;
-        t[s->t] = t[s->t] < state ? state : t[s->t];
-        j[s->j] = j[s->j] < state ? state : j[s->j];
-        k[s->k] = k[s->k] < state ? state : k[s->k];
-        p.shown += chosen[i];
-        if (chosen[i] && !cell[s->t * x->od + s->j]) {
-            cell[s->t * x->od + s->j] = 1;
-            ++p.cells;
+        const uint32_t at[AXES] = {s->j, s->t, s->k};
+        const unsigned char state = chosen[i] ? AXIS_WRONG : x->taken[i] ? AXIS_UNSEEN : AXIS_RIGHT;
+        for (int a = 0; a < AXES; ++a) {
+            st.of[a][at[a]] = st.of[a][at[a]] < state ? state : st.of[a][at[a]];
         }
+        r.shown += chosen[i];
+        const size_t line = s->t * x->od + s->j, c = x->p->values ? line * x->id + s->k : line;
+        r.cells += chosen[i] && !cell[c];
+        cell[c] |= chosen[i];
     }
-    for (size_t i = 0; i < x->o->count; ++i) {
-        const struct seen *s = &x->o->seen[i];
-        p.box += in_region(t, s->t) && in_region(j, s->j) && in_region(k, s->k);
+    for (int a = 0; a < AXES; ++a) {
+        r.words[a] = axis_words(st.of[a], sizes[a], names[a]);
     }
-    p.tokens = axis_words(t, x->nt, "token");
-    p.rows = axis_words(j, x->od, "row");
-    p.ks = axis_words(k, x->id, "k");
-    if (p.ks != NULL && strncmp(p.ks, "ks ", 3) == 0) { /* k has no plural */
-        memmove(p.ks + 1, p.ks + 2, strlen(p.ks + 2) + 1);
+    char *ks = r.words[AXES - 1];
+    if (ks != NULL && strncmp(ks, "ks ", 3) == 0) { /* k has no plural */
+        memmove(ks + 1, ks + 2, strlen(ks + 2) + 1);
     }
-    free(t);
-    free(j);
-    free(k);
+    name_axes(x, chosen, &st, &r);
+    for (int a = 0; a < AXES; ++a) {
+        free(st.of[a]);
+    }
     free(cell);
-    return p;
+    return r;
 }
 
-static void region_free(struct region *p) {
-    free(p->rows);
-    free(p->tokens);
-    free(p->ks);
+static void region_free(struct region *r) {
+    for (int a = 0; a < AXES; ++a) {
+        free(r->words[a]);
+    }
 }
 
-static char *region_text(const struct writer *x, const struct region *p) {
+static char *region_text(const struct writer *x, const struct region *r) {
     const bool rows_first = strcmp(x->w->line, "row") == 0;
-    const char *parts[3] = {rows_first ? p->rows : p->tokens, rows_first ? p->tokens : p->rows, p->ks};
+    const int order[AXES] = {!rows_first, rows_first, 2};
     char *text = NULL;
-    for (int i = 0; i < 3; ++i) {
-        if (parts[i] != NULL) {
-            char *longer = text == NULL ? must_strdup(parts[i]) : must_format("%s, %s", text, parts[i]);
+    for (int i = 0; i < AXES; ++i) {
+        const char *words = (r->named & 1u << order[i]) != 0 ? r->words[order[i]] : NULL;
+        if (words != NULL) {
+            char *longer = text == NULL ? must_strdup(words) : must_format("%s, %s", text, words);
             free(text);
             text = longer;
         }
@@ -156,6 +219,27 @@ static size_t wrong_pairs(const struct pairs *p) {
     return n;
 }
 
+/* All wrong ones are of one index that took one other. */
+static bool only_pair(const struct pairs *p, struct index_rule *r, size_t *covered) {
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < p->count; ++i) {
+        n += p->items[i].from != p->items[i].to;
+        at = p->items[i].from != p->items[i].to ? i : at;
+    }
+    if (n != 1) {
+        return false;
+    }
+    *r = index_rule_of_pair(p->items[at].from, p->items[at].to);
+    *covered = p->items[at].count;
+    return true;
+}
+
+static void keep_rule(struct writer *x, struct told_rule r) {
+    r.field = x->field;
+    x->rules->items = must_realloc(x->rules->items, x->rules->count + 1, sizeof r);
+    x->rules->items[x->rules->count++] = r;
+}
+
 /* A bit of the line is that of the other axis: rows and tokens of a fragment mixed up. */
 struct mixed {
     unsigned bit, of;    /* line with bit `bit` taken from bit `of` of the other's index */
@@ -197,6 +281,7 @@ static void tell_mixed(struct writer *x, const struct mixed *r, bool *chosen) {
         must_format("%s %s with its bit of %u taken from the %s's bit of %u", x->w->line, x->w->letter, 1u << r->bit,
                     rows ? "token" : "row", 1u << r->of),
         suspect_of_mixed(x->field));
+    keep_rule(x, (struct told_rule){.line = true, .mixed = true, .bit = r->bit, .of = r->of});
 }
 
 /* One rule of the lines (rows, tokens) or the places (k, sub-blocks). False: there is no more. */
@@ -205,8 +290,10 @@ static bool tell_rule(struct writer *x, bool line, bool *chosen) {
     struct index_rule r;
     size_t covered = 0, right = 0;
     const size_t wrong = wrong_pairs(&p);
-    const bool found = wrong > 0 && index_rule_find(p.items, p.count, &r, &covered, &right);
-    const struct mixed m = line && wrong > 0 && right == 0 ? find_mixed(x) : (struct mixed){0};
+    bool found = wrong > 0 && index_rule_find(p.items, p.count, &r, &covered, &right);
+    const bool single = !found && only_pair(&p, &r, &covered);
+    found |= single;
+    const struct mixed m = line && wrong > 0 && right == 0 && !single ? find_mixed(x) : (struct mixed){0};
     free(p.items);
     if (m.wrong > 0 && 8 * m.wrong >= wrong && m.wrong + m.right > covered + right && 4 * m.wrong >= 3 * covered) {
         tell_mixed(x, &m, chosen);
@@ -223,10 +310,11 @@ static bool tell_rule(struct writer *x, bool line, bool *chosen) {
     }
     const char *letter = line ? x->w->letter : x->w->place_letter, *name = line ? x->w->line : x->w->place;
     char *rule = index_rule_text(&r, letter);
-    const bool twice = strcmp(name, letter) == 0;
-    add(x, chosen, "consumed", must_format("%s%s%s (want %s)", twice ? "" : name, twice ? "" : " ", rule, letter),
+    const char *before = strcmp(name, letter) == 0 ? "" : name, *space = before[0] != 0 ? " " : "";
+    add(x, chosen, "consumed", must_format("%s%s%s (want %s)", before, space, rule, letter),
         suspect_of_rule(x->field, line, &r));
     free(rule);
+    keep_rule(x, (struct told_rule){.line = line, .rule = r});
     return true;
 }
 
@@ -260,6 +348,25 @@ static void tell_ones(struct writer *x, bool *chosen) {
     }
 }
 
+/* A rule that was told leads this cell past the last row, token or k: there is nothing to be consumed. */
+static bool past_the_end(const struct writer *x, const struct seen *s) {
+    for (size_t i = 0; i < x->rules->count; ++i) {
+        const struct told_rule *r = &x->rules->items[i];
+        const bool weight = field_of_rows(r->field);
+        const size_t own = weight ? s->j : s->t, other = weight ? s->t : s->j, bit = (size_t)1 << r->bit;
+        const size_t end = !r->line ? x->id : weight ? x->od : x->nt;
+        const bool code = field_is_code(r->field);
+        const long long to = r->mixed  ? (long long)((own & ~bit) | (other >> r->of & 1) << r->bit)
+                             : r->line ? index_rule_apply(&r->rule, own)
+                             : code    ? index_rule_apply(&r->rule, s->k)
+                                       : 0;
+        if (to < 0 || (size_t)to >= end) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "56", "2 to 57" */
 static char *range_text(float least, float most) {
     return least == most ? must_format("%g", (double)least) : must_format("%g to %g", (double)least, (double)most);
@@ -270,7 +377,7 @@ static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
     size_t n = 0;
     for (size_t i = 0; i < x->o->count; ++i) {
         const struct seen *s = &x->o->seen[i];
-        chosen[i] = s->kind == kind;
+        chosen[i] = s->kind == kind && (kind != SEEN_NOTHING || !past_the_end(x, s));
         if (chosen[i]) {
             least = n == 0 || s->times < least ? s->times : least;
             most = n == 0 || s->times > most ? s->times : most;
@@ -311,21 +418,25 @@ static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
     free(range);
 }
 
-static void tell_field(struct prober *p, enum probe_field f, struct observations *o) {
+static void tell_field(struct prober *p, enum probe_field f, struct observations *o, struct rules *rules, bool ones) {
     struct writer x = {.p = p,
                        .nt = p->view.nt,
                        .od = p->view.od > 0 ? p->view.od : 1,
                        .id = p->view.id,
                        .field = f,
                        .w = &field_words[f],
-                       .o = o};
+                       .o = o,
+                       .rules = rules};
     x.taken = must_calloc(o->count + 1, sizeof *x.taken);
     bool *chosen = must_calloc(o->count + 1, sizeof *chosen);
-    tell_ones(&x, chosen);
-    for (int kind = SEEN_ONE + 1; kind < SEEN_KINDS; ++kind) {
+    if (ones) {
+        tell_ones(&x, chosen);
+    }
+    for (int kind = SEEN_ONE + 1; !ones && kind < SEEN_KINDS; ++kind) {
         x.total = kind == SEEN_UNWRITTEN                                                 ? "result"
                   : kind != SEEN_NOTHING && kind != SEEN_TIMES                           ? NULL
-                  : f == FIELD_WEIGHT_CODE || f == FIELD_ACTIVATION_CODE                 ? "products"
+                  : x.p->values                                                           ? NULL
+                  : field_is_code(f)                                                     ? "products"
                   : f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN                   ? "minimum terms"
                                                                                          : NULL;
         tell_kind(&x, (enum seen_kind)kind, chosen);
@@ -334,10 +445,13 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
     free(chosen);
 }
 
-void probe_summarise(struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]) {
-    (void)place_values;
-    tell_field(p, FIELD_START, &obs[FIELD_START]);
-    for (int f = 0; f < FIELD_START; ++f) {
-        tell_field(p, (enum probe_field)f, &obs[f]);
+void probe_summarise(struct prober *p, struct observations obs[FIELDS]) {
+    struct rules rules = {0};
+    tell_field(p, FIELD_START, &obs[FIELD_START], &rules, false);
+    for (int ones = 1; ones >= 0; --ones) {
+        for (int f = 0; f < FIELD_START; ++f) {
+            tell_field(p, (enum probe_field)f, &obs[f], &rules, ones != 0);
+        }
     }
+    free(rules.items);
 }
