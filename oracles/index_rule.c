@@ -119,7 +119,7 @@ bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_
 
 struct index_rule index_rule_of_pair(size_t from, size_t to) {
     const long long f = (long long)from, t = (long long)to;
-    for (long long m = 8; m <= MOST_MODULUS; m *= 2) {
+    for (long long m = MOST_MODULUS; m >= 8; m /= 2) {
         if (t < f && f % m == t) {
             return (struct index_rule){RULE_MOD, m, 0};
         }
@@ -206,6 +206,41 @@ static char *periodic(const unsigned char *state, size_t n, size_t wrong, const 
     return NULL;
 }
 
+/* Two intervals of a period, as where two of four chunks are wrong in part; NULL: no. */
+static char *two_intervals(const unsigned char *state, size_t n, const char *name) {
+    for (size_t period = 16; period <= 512 && period < n; period *= 2) {
+        unsigned char residue[512] = {0};
+        size_t lo[2] = {0}, hi[2] = {0}, parts = 0;
+        bool mixed = false, inside = false;
+        for (size_t i = 0; i < n; ++i) {
+            unsigned char *r = &residue[i % period];
+            mixed |= state[i] != AXIS_UNSEEN && *r != AXIS_UNSEEN && *r != state[i];
+            *r = state[i] != AXIS_UNSEEN ? state[i] : *r;
+        }
+        for (size_t i = 0; i < period && !mixed; ++i) {
+            if (residue[i] == AXIS_WRONG && !inside && parts < 2) {
+                lo[parts] = i;
+                inside = true;
+            } else if (residue[i] == AXIS_WRONG && !inside) {
+                parts = 3;
+            }
+            if (residue[i] == AXIS_WRONG && parts < 2) {
+                hi[parts] = i;
+            }
+            if (residue[i] == AXIS_RIGHT && inside) {
+                inside = false;
+                ++parts;
+            }
+        }
+        parts += inside;
+        if (!mixed && parts == 2) {
+            return must_format("%ss with %s mod %zu in %zu..%zu or %zu..%zu", name, name, period, lo[0], hi[0], lo[1],
+                               hi[1]);
+        }
+    }
+    return NULL;
+}
+
 char *axis_words(const unsigned char *state, size_t n, const char *name) {
     size_t wrong = 0, right = 0, lo = n, hi = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -232,6 +267,7 @@ char *axis_words(const unsigned char *state, size_t n, const char *name) {
         return must_format("%ss %zu..%zu", name, lo, hi);
     }
     char *text = periodic(state, n, wrong, name);
+    text = text == NULL && wrong >= 4 ? two_intervals(state, n, name) : text;
     return text != NULL ? text
                         : must_format("%zu of %zu %ss, first %zu, last %zu", wrong, wrong + right, name, lo, hi);
 }

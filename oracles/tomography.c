@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is launched is at most so large; a fault of layout shows within two tiles and two stages. */
-enum { MOST_TOKENS = 136, MOST_ROWS = 136, MOST_DEPTH = 512 };
+/* A larger one is clipped: a fault of layout mostly shows within two tiles and two stages. */
+enum { MOST_PRODUCTS = 10 << 20, MOST_TOKENS = 136, MOST_ROWS = 136, MOST_DEPTH = 512 };
 
 /* Of a line that holds for several operands. */
 static const char *joined_suspect(const char *operands, const char *own) {
@@ -97,11 +97,12 @@ static bool clip(struct prober *p, struct error *e) {
     const bool rows = t->contract->weight != NULL;
     const struct contract_operands *own = &t->operands->view;
     struct contract_operands small = *own;
-    small.nt = least(own->nt, MOST_TOKENS);
-    small.od = least(own->od, MOST_ROWS);
     const size_t multiple = t->contract->depth_multiple > 0 ? t->contract->depth_multiple : 1;
-    small.id = own->id <= MOST_DEPTH || multiple >= MOST_DEPTH ? least(own->id, multiple > MOST_DEPTH ? multiple : own->id)
-                                                               : MOST_DEPTH / multiple * multiple;
+    if (own->nt > MOST_PRODUCTS / own->id / (rows ? own->od : 1)) {
+        small.nt = least(own->nt, MOST_TOKENS);
+        small.od = least(own->od, MOST_ROWS);
+        small.id = multiple >= MOST_DEPTH ? least(own->id, multiple) : least(own->id, MOST_DEPTH / multiple * multiple);
+    }
     for (int i = 0; i < 2; ++i) {
         char *unmet = NULL;
         set_shape(p, i == 0 ? &small : own, rows);
@@ -117,6 +118,9 @@ static bool clip(struct prober *p, struct error *e) {
             return false;
         }
         free(unmet);
+    }
+    if (p->view.nt != own->nt || p->view.od != own->od || p->view.id != own->id) {
+        probe_note(p->out, must_format("the case is larger than what was probed: a fault past that does not show"));
     }
     char *od = rows ? must_format(", od = %zu", p->view.od) : must_strdup("");
     p->out->shape = must_format("nt = %zu%s, id = %zu", p->view.nt, od, p->view.id);

@@ -12,7 +12,7 @@ struct prober {
     uint64_t steps;         /* warp instructions that a block may take; 0: what the launch file says */
     struct shape shape;     /* that is launched; values are the prober's */
     struct shape_value *values;
-    bool values;            /* the result has a cell for each row and k, not for each token and row */
+    bool each_value;        /* the result has a cell for each row and k, not for each token and row */
     struct contract_operands view; /* sizes and split of the operands; their bytes are those of each launch */
 };
 

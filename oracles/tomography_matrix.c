@@ -182,7 +182,8 @@ static enum seen_kind kind_of(const struct matrix *m, enum probe_field f, size_t
     if (r->unwritten) {
         return SEEN_UNWRITTEN;
     }
-    if (got != SIZE_MAX && (total == 1 || !is_code(f))) {
+    const bool whole = is_code(f) || f == FIELD_ACTIVATION_SUM; /* a term is there once, or it is not */
+    if (got != SIZE_MAX && (total == 1 || !whole)) {
         return SEEN_ONE;
     }
     return total == 0 ? SEEN_NOTHING
@@ -204,6 +205,7 @@ static void note(struct matrix *m, enum probe_field f, const struct item_plan *p
     struct observations *o = &m->obs[f];
     o->seen = must_realloc(o->seen, o->count + m->cells, sizeof *o->seen);
     o->launches += launches;
+    o->place_values = values;
     for (size_t i = 0; i < m->cells; ++i) {
         const size_t own = same ? m->hot[0] : m->hot[hot_rows(f) ? i % m->od : i / m->od], k = hot_of(m, f, i, same);
         size_t want = item_of(plan, r[i].want);
@@ -271,6 +273,7 @@ static enum probe_end read_start(struct matrix *m, const struct item_plan *plan)
         m->start[i] = isfinite(x) && m->want[i] == 0 ? x : 0;
     }
     o->launches = 1;
+    o->place_values = 1;
     if (end == PROBE_RAN && plan->zero != SIZE_MAX) {
         end = launch_items(m, FIELD_WEIGHT_CODE, plan, plan->zero, 0);
         for (size_t i = 0; end == PROBE_RAN && i < m->cells; ++i) {

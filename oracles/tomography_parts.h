@@ -44,6 +44,7 @@ struct seen { /* what one cell consumed at one place of the depth */
 struct observations {
     struct seen *seen; /* (count) owned */
     size_t count, launches;
+    size_t place_values; /* that share a place */
 };
 
 struct field_words {

@@ -142,6 +142,7 @@ static void note(struct values *v, enum probe_field f, const struct item_plan *p
     const size_t places = v->depth / v->place_values;
     o->seen = must_realloc(o->seen, o->count + v->cells, sizeof *o->seen);
     o->launches += launches;
+    o->place_values = v->place_values;
     for (size_t i = 0; i < v->cells; ++i) {
         const size_t want = item_of(plan, v->want_digits + i * ITEM_DIGITS),
                      got = item_of(plan, v->got_digits + i * ITEM_DIGITS);
@@ -289,7 +290,7 @@ static bool probe(struct values *v) {
         return false;
     }
     sift(v);
-    v->p->values = true;
+    v->p->each_value = true;
     if (v->quantised == NULL) { /* its lines are rows, and there is one token */
         v->p->view.od = v->rows;
         v->p->view.nt = 1;

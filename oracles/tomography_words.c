@@ -42,6 +42,8 @@ struct writer {
     const struct field_words *w;
     struct observations *o;
     struct rules *rules;
+    size_t place_values;
+    bool scattered; /* the rule that is told leaves half of the cells right */
     bool *taken;       /* (o->count) told already, or right */
     const char *total; /* what is told is of all factors of a term together: "products"; or NULL */
 };
@@ -75,7 +77,8 @@ static size_t box_of(const struct writer *x, const bool *chosen, const struct st
 }
 
 /* The fewest axes that do it, those with words of a rule first; in a round the k of a token hangs on the token. */
-static void name_axes(const struct writer *x, const bool *chosen, const struct states *st, struct region *r) {
+static void name_axes(const struct writer *x, const bool *chosen, const struct states *st, bool scattered,
+                      struct region *r) {
     static const unsigned sets[] = {0, 1, 2, 4, 3, 5, 6, 7};
     unsigned best = 7;
     size_t least = SIZE_MAX;
@@ -94,7 +97,7 @@ static void name_axes(const struct writer *x, const bool *chosen, const struct s
                 best = sets[i];
             }
         }
-        if (2 * r->shown >= least) {
+        if (scattered ? 2 * r->shown >= least : 4 * r->shown >= 3 * least) {
             break;
         }
     }
@@ -102,12 +105,13 @@ static void name_axes(const struct writer *x, const bool *chosen, const struct s
     r->box = least;
 }
 
-static struct region region_of(const struct writer *x, const bool *chosen) {
+/* scattered: half of the cells of a region are right by themselves. */
+static struct region region_of(const struct writer *x, const bool *chosen, bool scattered) {
     static const char *const names[AXES] = {"row", "token", "k"};
     const size_t sizes[AXES] = {x->od, x->nt, x->id};
     struct region r = {0};
     struct states st;
-    unsigned char *cell = must_calloc(x->p->values ? x->nt * x->od * x->id : x->nt * x->od, 1);
+    unsigned char *cell = must_calloc(x->p->each_value ? x->nt * x->od * x->id : x->nt * x->od, 1);
     for (int a = 0; a < AXES; ++a) {
         st.of[a] = must_calloc(sizes[a] + 1, 1);
     }
@@ -119,7 +123,7 @@ static struct region region_of(const struct writer *x, const bool *chosen) {
             st.of[a][at[a]] = st.of[a][at[a]] < state ? state : st.of[a][at[a]];
         }
         r.shown += chosen[i];
-        const size_t line = s->t * x->od + s->j, c = x->p->values ? line * x->id + s->k : line;
+        const size_t line = s->t * x->od + s->j, c = x->p->each_value ? line * x->id + s->k : line;
         r.cells += chosen[i] && !cell[c];
         cell[c] |= chosen[i];
     }
@@ -130,7 +134,7 @@ static struct region region_of(const struct writer *x, const bool *chosen) {
     if (ks != NULL && strncmp(ks, "ks ", 3) == 0) { /* k has no plural */
         memmove(ks + 1, ks + 2, strlen(ks + 2) + 1);
     }
-    name_axes(x, chosen, &st, &r);
+    name_axes(x, chosen, &st, scattered, &r);
     for (int a = 0; a < AXES; ++a) {
         free(st.of[a]);
     }
@@ -163,7 +167,7 @@ static char *region_text(const struct writer *x, const struct region *r) {
 
 static void add(struct writer *x, const bool *chosen, const char *verb, char *what, const char *suspect) {
     const char *operand = x->total != NULL ? x->total : x->w->operand;
-    struct region p = region_of(x, chosen);
+    struct region p = region_of(x, chosen, x->scattered);
     char *where = region_text(x, &p);
     char *some = p.shown == p.box ? must_strdup("") : must_format(", %zu of %zu looked at there", p.shown, p.box);
     probe_line(x->p->out, must_strdup(operand), must_format("%s %s %s", where, verb, what), suspect, p.cells,
@@ -234,6 +238,44 @@ static bool only_pair(const struct pairs *p, struct index_rule *r, size_t *cover
     return true;
 }
 
+/* Items stored line after line and read place after place, g at a time, or the other way round: how many wrong ones
+ * that explains. Fills chosen. */
+static size_t transposed(const struct writer *x, size_t lines, size_t places, size_t g, bool inverse, bool *chosen) {
+    const size_t groups = places / g;
+    size_t n = 0;
+    for (size_t i = 0; i < x->o->count; ++i) {
+        const struct seen *s = &x->o->seen[i];
+        const size_t group = s->want_place / g;
+        const size_t at = inverse ? s->want_line * groups + group : group * lines + s->want_line;
+        const size_t line = inverse ? at % lines : at / groups, to = inverse ? at / lines : at % groups;
+        chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && s->got_line == line &&
+                    s->got_place == to * g + s->want_place % g;
+        n += chosen[i];
+    }
+    return n;
+}
+
+static void tell_transposed(struct writer *x, bool *chosen) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < x->o->count; ++i) {
+        wrong += x->o->seen[i].kind == SEEN_ONE && !x->taken[i];
+    }
+    const size_t lines = field_of_rows(x->field) ? x->od : x->nt, places = x->id / x->place_values;
+    for (size_t g = 1; wrong > 0 && g <= places / 2; g *= 2) {
+        for (int inverse = 0; inverse < 2 && places % g == 0; ++inverse) {
+            if (4 * transposed(x, lines, places, g, inverse != 0, chosen) >= 3 * wrong) {
+                char *of = g == 1 ? must_format("%s", x->w->place) : must_format("groups of %zu %ss", g, x->w->place);
+                add(x, chosen, "consumed",
+                    must_format("%ss and %s%s transposed", x->w->line, of, g == 1 && of[0] != 'k' ? "s" : ""),
+                    inverse ? "stored place after place, and read line after line"
+                            : "stored line after line, and read place after place");
+                free(of);
+                return;
+            }
+        }
+    }
+}
+
 static void keep_rule(struct writer *x, struct told_rule r) {
     r.field = x->field;
     x->rules->items = must_realloc(x->rules->items, x->rules->count + 1, sizeof r);
@@ -277,10 +319,12 @@ static void tell_mixed(struct writer *x, const struct mixed *r, bool *chosen) {
         chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && s->want_line != s->got_line &&
                     mixed_apply(x, r, s) == s->got_line;
     }
+    x->scattered = true;
     add(x, chosen, "consumed",
         must_format("%s %s with its bit of %u taken from the %s's bit of %u", x->w->line, x->w->letter, 1u << r->bit,
                     rows ? "token" : "row", 1u << r->of),
         suspect_of_mixed(x->field));
+    x->scattered = false;
     keep_rule(x, (struct told_rule){.line = true, .mixed = true, .bit = r->bit, .of = r->of});
 }
 
@@ -321,6 +365,7 @@ static bool tell_rule(struct writer *x, bool line, bool *chosen) {
 /* Those that both line and place of are wrong are told with the line: the place of another line says nothing more,
  * unless it follows a rule of its own. */
 static void tell_ones(struct writer *x, bool *chosen) {
+    tell_transposed(x, chosen);
     for (int line = 1; line >= 0; --line) {
         bool *before = must_calloc(x->o->count + 1, sizeof *before);
         memcpy(before, x->taken, x->o->count * sizeof *before);
@@ -419,6 +464,9 @@ static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
 }
 
 static void tell_field(struct prober *p, enum probe_field f, struct observations *o, struct rules *rules, bool ones) {
+    if (o->count == 0) {
+        return;
+    }
     struct writer x = {.p = p,
                        .nt = p->view.nt,
                        .od = p->view.od > 0 ? p->view.od : 1,
@@ -426,7 +474,8 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
                        .field = f,
                        .w = &field_words[f],
                        .o = o,
-                       .rules = rules};
+                       .rules = rules,
+                       .place_values = o->place_values};
     x.taken = must_calloc(o->count + 1, sizeof *x.taken);
     bool *chosen = must_calloc(o->count + 1, sizeof *chosen);
     if (ones) {
@@ -435,7 +484,7 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
     for (int kind = SEEN_ONE + 1; !ones && kind < SEEN_KINDS; ++kind) {
         x.total = kind == SEEN_UNWRITTEN                                                 ? "result"
                   : kind != SEEN_NOTHING && kind != SEEN_TIMES                           ? NULL
-                  : x.p->values                                                           ? NULL
+                  : x.p->each_value                                                           ? NULL
                   : field_is_code(f)                                                     ? "products"
                   : f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN                   ? "minimum terms"
                                                                                          : NULL;
