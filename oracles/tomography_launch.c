@@ -51,7 +51,7 @@ static uint64_t steps_of(const struct sequence *s) {
 static enum probe_end run(struct prober *p, struct bound *b, struct error *e) {
     struct sequence s = {0};
     struct launch_options options = p->trial->options;
-    options.unwatched = WATCH_ALL;
+    options.unwatched = WATCH_ALL & ~p->watch;
     options.census = false;
     options.probe = NULL;
     bound_options(b, p->trial->threads, &options);
@@ -61,6 +61,13 @@ static enum probe_end run(struct prober *p, struct bound *b, struct error *e) {
     }
     ++p->out->launches;
     --p->budget;
+    p->last_steps = 0;
+    for (size_t i = 0; i < s.count; ++i) {
+        p->last_steps += s.traces[i].warp_instructions;
+        for (size_t k = 0; k < s.traces[i].event_count; ++k) {
+            p->strayed |= s.traces[i].events[k].kind == EVENT_OUT_OF_BOUNDS;
+        }
+    }
     enum probe_end end = PROBE_RAN;
     if (!sequence_complete(&s)) {
         free(p->out->why);
