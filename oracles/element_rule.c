@@ -15,6 +15,8 @@ long long element_rule_apply(const struct element_rule *r, size_t cell) {
         return i / a + b;
     case ELEMENT_MOD:
         return i % a + b;
+    case ELEMENT_TURN:
+        return (i + b) % a;
     case ELEMENT_DIV_MOD:
         return i / a % b;
     case ELEMENT_TRANSPOSE:
@@ -80,6 +82,7 @@ static void try_moduli(struct search *s) {
         try(s, ELEMENT_DIV, m, e - c / m);
         try(s, ELEMENT_MOD, m, 0);
         try(s, ELEMENT_MOD, m, e - c % m);
+        try(s, ELEMENT_TURN, m, ((e - c) % m + m) % m);
         try(s, ELEMENT_DIV_MOD, m, most + 1);
         try(s, ELEMENT_REVERSE, m, 0);
         /* the factor from the first point that has one */
@@ -133,6 +136,9 @@ char *element_rule_text(const struct element_rule *r) {
         break;
     case ELEMENT_MOD:
         text = must_format("i mod %lld%s", r->a, more);
+        break;
+    case ELEMENT_TURN:
+        text = must_format("(i%s) mod %lld", more, r->a);
         break;
     case ELEMENT_DIV_MOD:
         text = must_format("(i div %lld) mod %lld", r->a, r->b);

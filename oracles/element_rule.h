@@ -10,6 +10,7 @@ enum element_rule_kind {
     ELEMENT_AFFINE,    /* a * i + b */
     ELEMENT_DIV,       /* i div a + b */
     ELEMENT_MOD,       /* i mod a + b */
+    ELEMENT_TURN,      /* (i + b) mod a */
     ELEMENT_DIV_MOD,   /* i div a mod b */
     ELEMENT_TRANSPOSE, /* i mod a * b + i div a */
     ELEMENT_PITCH,     /* i div a * b + i mod a */

@@ -233,7 +233,7 @@ static char *two_intervals(const unsigned char *state, size_t n, const char *nam
             }
         }
         parts += inside;
-        if (!mixed && parts == 2) {
+        if (!mixed && parts == 2 && lo[0] < hi[0] && lo[1] < hi[1]) {
             return must_format("%ss with %s mod %zu in %zu..%zu or %zu..%zu", name, name, period, lo[0], hi[0], lo[1],
                                hi[1]);
         }
@@ -267,7 +267,7 @@ char *axis_words(const unsigned char *state, size_t n, const char *name) {
         return must_format("%ss %zu..%zu", name, lo, hi);
     }
     char *text = periodic(state, n, wrong, name);
-    text = text == NULL && wrong >= 4 ? two_intervals(state, n, name) : text;
+    text = text == NULL && wrong >= 6 ? two_intervals(state, n, name) : text;
     return text != NULL ? text
                         : must_format("%zu of %zu %ss, first %zu, last %zu", wrong, wrong + right, name, lo, hi);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A larger one is clipped: a fault of layout mostly shows within two tiles and two stages. */
-enum { MOST_PRODUCTS = 10 << 20, MOST_TOKENS = 136, MOST_ROWS = 136, MOST_DEPTH = 512 };
+enum { MOST_PRODUCTS = 10 << 20, MOST_TOKENS = 136, MOST_ROWS = 136, MOST_DEPTH = 512, BUFFERS_TIMES = 4 };
 
 /* Of a line that holds for several operands. */
 static const char *joined_suspect(const char *operands, const char *own) {
@@ -132,6 +132,7 @@ static bool probe(struct prober *p, struct error *e) {
     const struct contract *c = p->trial->contract;
     if (c == NULL) {
         p->shape = *p->trial->shape;
+        p->budget *= BUFFERS_TIMES;
         return probe_buffers(p, e);
     }
     if (!clip(p, e)) {

@@ -7,7 +7,7 @@
 #include "trial.h"
 
 struct tomography_options {
-    size_t launches; /* at most so many; 0: TOMOGRAPHY_LAUNCHES */
+    size_t launches; /* at most so many, four times as many of a kernel without a contract; 0: TOMOGRAPHY_LAUNCHES */
 };
 
 enum { TOMOGRAPHY_LAUNCHES = 256, PROBE_MOST_CELLS = 1 << 20 };

@@ -64,7 +64,8 @@ static void general(const char *type, size_t bytes, size_t index, uint8_t *out) 
 }
 
 /* Another value of the element, finite where it was: of floats another size and sign, of integers a few more or less. */
-static void change(const char *type, size_t bytes, int value, uint8_t *at) {
+static void change(const char *type, size_t bytes, size_t index, int value, uint8_t *at) {
+    const uint64_t some = (index + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 40; /* each by another, or differences stay */
     if (is_float(type)) {
         const double v = get_float(type, bytes, at);
         put_float(type, bytes, !isfinite(v) ? 1.5 : value == 0 ? -1.75 * v - 0.625 : 0.375 * v + 3.25, at);
@@ -72,7 +73,7 @@ static void change(const char *type, size_t bytes, int value, uint8_t *at) {
     }
     uint64_t v = 0;
     memcpy(&v, at, bytes);
-    v = value == 0 ? v + 1 : v - 2; /* neighbours, as it may be an index */
+    v = value == 0 ? v + 1 + some % 3 : v - 1 - some % 5; /* not far, as it may be an index */
     memcpy(at, &v, bytes);
 }
 
@@ -117,7 +118,7 @@ static void fill(struct bound *b, void *context) {
                 general(a->type, a->type_bytes, i + 1000 * k, at);
             }
             if (f->change != NULL && f->change->buffer == k && is_changed(f->change, i) != f->change->other) {
-                change(a->type, a->type_bytes, f->change->value, at);
+                change(a->type, a->type_bytes, i, f->change->value, at);
             }
         }
         if (f->shifted == k) {
@@ -339,7 +340,7 @@ static enum probe_end one_input(struct plain *x, size_t input, const struct trut
             end = plain_want(x, &d, wrong, truths[o].expected, want);
         }
         plain_tell(x, &d, wrong, want);
-        end = end == PROBE_RAN ? plain_sets(x, &d, wrong) : end;
+        end = end == PROBE_RAN ? plain_sets(x, &d) : end;
         free(want);
         dependences_free(&d);
     }

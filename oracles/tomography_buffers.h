@@ -53,7 +53,7 @@ struct dependences {
  * that gives the expected bytes, SIZE_MAX: not found; or NULL. */
 void plain_tell(struct plain *x, const struct dependences *d, const bool *wrong, const size_t *want);
 /* Sets: first, step and last of some cells. */
-enum probe_end plain_sets(struct plain *x, const struct dependences *d, const bool *wrong);
+enum probe_end plain_sets(struct plain *x, const struct dependences *d);
 /* want (cells): with which element in place of the one that it consumed a wrong cell has the expected bytes. */
 enum probe_end plain_want(struct plain *x, const struct dependences *d, const bool *wrong, const uint8_t *expected,
                           size_t *want);

@@ -24,7 +24,8 @@ struct matrix {
     size_t nt, od, id, cells;
     size_t *hot;       /* (max(nt, od)) the k of each token or row */
     float *got, *want; /* (cells) of a launch */
-    float *start;      /* (cells) what it holds when all products are 0 */
+    float *start;      /* (cells) what it holds when all products are 0 and all scales 1 */
+    float *fixed;      /* (cells) the part of that which no scale is applied to */
     float *added;      /* (cells) to each code of the weight */
     bool *times_told;  /* (cells) two of each item give twice the sum: it is one of items */
     struct observations obs[FIELDS];
@@ -146,7 +147,8 @@ static bool is_poison(float x) {
 
 /* What a cell holds in units of one item of value 1. */
 static float of_items(const struct matrix *m, enum probe_field f, size_t i) {
-    return (m->got[i] - (is_code(f) ? m->start[i] : 0) - (f == FIELD_WEIGHT_CODE ? m->added[i] : 0)) * sign_of(f);
+    const float there = is_code(f) ? m->start[i] : m->fixed[i];
+    return (m->got[i] - there - (f == FIELD_WEIGHT_CODE ? m->added[i] : 0)) * sign_of(f);
 }
 
 static bool is_total(float x) {
@@ -195,7 +197,8 @@ static enum seen_kind kind_of(const struct matrix *m, enum probe_field f, size_t
 /* The k that cell i must have looked at, where another token's (row's) codes choose it. SIZE_MAX: not told. */
 static size_t hot_of(const struct matrix *m, enum probe_field f, size_t i, bool same) {
     const uint32_t line = hot_rows(f) ? m->row_of[is_minimum(f)][i] : m->token_of[is_minimum(f)][i];
-    return same ? m->hot[0] : line == UINT32_MAX ? SIZE_MAX : m->hot[line];
+    /* codes that have something added hide which token's code was met */
+    return same ? m->hot[0] : line == UINT32_MAX || m->added[i] != 0 ? SIZE_MAX : m->hot[line];
 }
 
 static void note(struct matrix *m, enum probe_field f, const struct item_plan *plan, const struct reading *r, bool same,
@@ -228,6 +231,12 @@ static void note(struct matrix *m, enum probe_field f, const struct item_plan *p
                                             .kind = kind,
                                             .times = r[i].total};
     }
+}
+
+/* The lines of these choose the k that the fields of the other operand are looked at. */
+static bool is_choice(const struct matrix *m, enum probe_field f) {
+    return is_code(f) || f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN ||
+           (f == FIELD_WEIGHT_DMIN && m->weight.format->min_most == 1);
 }
 
 /* Which line each cell was seen to consume, at one k and then at another. */
@@ -272,7 +281,14 @@ static enum probe_end read_start(struct matrix *m, const struct item_plan *plan)
                                             .times = x};
         m->start[i] = isfinite(x) && m->want[i] == 0 ? x : 0;
     }
-    o->launches = 1;
+    for (size_t i = 0; end == PROBE_RAN && i < m->od * (m->id / m->weight.block); ++i) {
+        m->weight.d[i] = 2;
+    }
+    end = end == PROBE_RAN ? launch(m) : end;
+    for (size_t i = 0; end == PROBE_RAN && i < m->cells; ++i) {
+        m->fixed[i] = m->got[i] == m->start[i] ? m->start[i] : 0;
+    }
+    o->launches = 2;
     o->place_values = 1;
     if (end == PROBE_RAN && plan->zero != SIZE_MAX) {
         end = launch_items(m, FIELD_WEIGHT_CODE, plan, plan->zero, 0);
@@ -294,7 +310,7 @@ static enum probe_end read_twos(struct matrix *m, enum probe_field f, const stru
     return end;
 }
 
-static enum probe_end read_field(struct matrix *m, enum probe_field f, const struct item_plan *plan, bool same,
+static enum probe_end read_field(struct matrix *m, enum probe_field f, const struct item_plan *plan,
                                  struct reading *r) {
     enum probe_end end = launch_items(m, f, plan, plan->one, 0);
     if (end != PROBE_RAN) {
@@ -315,7 +331,6 @@ static enum probe_end read_field(struct matrix *m, enum probe_field f, const str
             read_digit(m, f, plan, n, r);
         }
     }
-    (void)same;
     return end;
 }
 
@@ -344,11 +359,11 @@ static bool probe_field(struct matrix *m, enum probe_field f, bool same, bool fi
         if (first && f == FIELD_WEIGHT_CODE) {
             end = read_start(m, &plan);
         }
-        end = end == PROBE_RAN ? read_field(m, f, &plan, same, r) : end;
+        end = end == PROBE_RAN ? read_field(m, f, &plan, r) : end;
         if (end == PROBE_RAN) {
             note(m, f, &plan, r, same, before - m->p->budget);
         }
-        if (end == PROBE_RAN && same) {
+        if (end == PROBE_RAN && same && is_choice(m, f)) {
             keep_map(m, f, &plan, r);
         }
         free(r);
@@ -385,9 +400,10 @@ static bool probe_all(struct matrix *m, size_t round, bool first) {
 
 /* The k of each token (row) in a round: far apart for neighbours, all different until the depth is through. */
 static void choose_hot(struct matrix *m, size_t round) {
-    const size_t lines = m->nt > m->od ? m->nt : m->od;
+    const size_t lines = m->nt > m->od ? m->nt : m->od, far = m->id / PLACES_WANTED;
+    const size_t step = far > 37 ? far | 1 : 37;
     for (size_t i = 0; i < lines; ++i) {
-        m->hot[i] = (i * 37 + round * 101 + 5) % m->id;
+        m->hot[i] = (i * step + round * (lines * step + 101) + 5) % m->id;
     }
 }
 
@@ -496,6 +512,7 @@ static bool open_matrix(struct matrix *m) {
     m->got = must_calloc(m->cells, sizeof *m->got);
     m->want = must_calloc(m->cells, sizeof *m->want);
     m->start = must_calloc(m->cells, sizeof *m->start);
+    m->fixed = must_calloc(m->cells, sizeof *m->fixed);
     m->added = must_calloc(m->cells, sizeof *m->added);
     m->times_told = must_calloc(m->cells, sizeof *m->times_told);
     for (int i = 0; i < 4; ++i) {
@@ -527,6 +544,7 @@ bool probe_matrix_contract(struct prober *p, struct error *e) {
     free(m.got);
     free(m.want);
     free(m.start);
+    free(m.fixed);
     free(m.added);
     free(m.times_told);
     for (int i = 0; i < 4; ++i) {

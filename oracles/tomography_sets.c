@@ -4,7 +4,7 @@
 #include "tomography_buffers.h"
 #include <stdlib.h>
 
-enum { SAMPLES = 3, VALUES = 2 };
+enum { SAMPLES = 3, VALUES = 2, MOST_BLOCKS = 64 };
 
 struct sample {
     size_t cell, first, last, step;
@@ -120,7 +120,68 @@ static void tell(struct splitter *s, const struct sample *samples, size_t count,
     free(basis);
 }
 
-enum probe_end plain_sets(struct plain *x, const struct dependences *d, const bool *wrong) {
+/* The inputs in blocks as long as the sets of the samples: cells that change with one of them each. False: it was not
+ * told. */
+static bool tell_blocks(struct splitter *s, const struct sample *p, size_t cells) {
+    const size_t n = s->x->described[s->d->input].bytes / s->x->types[s->d->input], length = p->last - p->first + 1;
+    const size_t offset = p->first % length, blocks = (n - offset) / length;
+    if (p->step != 1 || blocks < 2 || blocks > MOST_BLOCKS) {
+        return false;
+    }
+    size_t *block = must_calloc(s->d->cells + 1, sizeof *block), *times = must_calloc(s->d->cells + 1, sizeof *times);
+    for (size_t k = 0; k < blocks && s->end == PROBE_RAN; ++k) {
+        struct bound b;
+        const struct elements_changed c = {.buffer = s->d->input,
+                                           .first = offset + k * length,
+                                           .last = offset + (k + 1) * length,
+                                           .step = 1,
+                                           .bit = -1};
+        s->end = plain_launch(s->x, &c, &b);
+        if (s->end == PROBE_RAN) {
+            ++s->launches;
+            plain_changed(s->x, &b, s->d->output, s->flags);
+            bound_free(&b);
+            for (size_t i = 0; i < s->d->cells; ++i) {
+                block[i] = s->flags[i] ? k : block[i];
+                times[i] += s->flags[i];
+            }
+        }
+    }
+    struct element_point *points = must_calloc(s->d->cells + 1, sizeof *points);
+    struct element_rule r;
+    size_t count = 0, covered = 0;
+    for (size_t i = 0; i < s->d->cells; ++i) {
+        if (times[i] == 1) {
+            points[count++] = (struct element_point){i, block[i]};
+        }
+    }
+    const bool found = s->end == PROBE_RAN && count == cells && element_rule_find(points, count, &r, &covered) &&
+                       10 * covered >= 9 * cells;
+    if (found) {
+        const char *in = s->x->described[s->d->input].name, *out = s->x->described[s->d->output].name;
+        char *base = element_rule_text(&r), *plus = offset > 0 ? must_format("%zu + ", offset) : must_strdup("");
+        char *rest = covered < cells ? must_format(" in %zu of %zu cells", covered, cells) : must_strdup("");
+        probe_line(s->x->p->out, must_strdup(in),
+                   r.kind == ELEMENT_CONSTANT
+                       ? must_format("%s[i] consumed %s[%lld .. + %zu]%s", out, in,
+                                     (long long)offset + r.b * (long long)length, length - 1, rest)
+                       : must_format("%s[i] consumed %s[%s%zu * (%s) .. + %zu]%s", out, in, plus, length, base,
+                                     length - 1, rest),
+                   NULL, covered,
+                   must_format("%zu of %zu cells of %s, in %zu launches", covered, s->d->cells, out,
+                               s->launches + s->d->launches),
+                   false);
+        free(base);
+        free(plus);
+        free(rest);
+    }
+    free(points);
+    free(block);
+    free(times);
+    return found;
+}
+
+enum probe_end plain_sets(struct plain *x, const struct dependences *d) {
     struct splitter s = {.x = x, .d = d, .end = PROBE_RAN};
     struct sample samples[SAMPLES] = {{0}};
     size_t many = 0, count = 0, seen = 0;
@@ -135,14 +196,17 @@ enum probe_end plain_sets(struct plain *x, const struct dependences *d, const bo
             ++seen;
         }
     }
-    (void)wrong;
     s.flags = must_calloc(d->cells + 1, sizeof *s.flags);
     size_t done = 0;
     for (; done < count && s.end == PROBE_RAN; ++done) {
         resolve(&s, &samples[done]);
     }
     done -= s.end != PROBE_RAN && done > 0;
-    if (done > 0) {
+    bool like = done == count && done > 0;
+    for (size_t i = 0; i < done; ++i) {
+        like = like && alike(&samples[i], &samples[0]);
+    }
+    if (done > 0 && !(like && tell_blocks(&s, &samples[0], many))) {
         tell(&s, samples, done, many);
     }
     free(s.flags);

@@ -68,6 +68,22 @@ static void drop_shown(const struct prober *p, const struct observations *of, st
     free(kinds);
 }
 
+/* The same by k: a k that is left out, or counts twice, does so for either operand. */
+static void drop_shown_of_k(const struct prober *p, const struct observations *of, struct observations *in) {
+    enum { TOGETHER = 16 };
+    unsigned *kinds = must_calloc(p->view.id / TOGETHER + 1, sizeof *kinds);
+    for (size_t i = 0; i < of->count; ++i) {
+        kinds[of->seen[i].k / TOGETHER] |= 1u << of->seen[i].kind;
+    }
+    for (size_t i = 0; i < in->count; ++i) {
+        struct seen *s = &in->seen[i];
+        if ((s->kind == SEEN_NOTHING || s->kind == SEEN_TIMES) && (kinds[s->k / TOGETHER] & 1u << s->kind) != 0) {
+            s->kind = SEEN_RIGHT;
+        }
+    }
+    free(kinds);
+}
+
 /* Of an operand whose codes have something added, the other's total says nothing. */
 static void drop_added(const struct prober *p, const struct observations *of, struct observations *in) {
     unsigned *kinds = kinds_of(p, of);
@@ -196,6 +212,8 @@ void probe_sift(const struct prober *p, struct observations obs[FIELDS], const s
     pair(&obs[min], sum);
     drop_added(p, code, &obs[FIELD_ACTIVATION_CODE]);
     drop_shown(p, code, &obs[FIELD_ACTIVATION_CODE]);
+    drop_shown_of_k(p, code, &obs[FIELD_ACTIVATION_CODE]);
+    drop_shown_of_k(p, code, sum);
     drop_shown(p, code, sum);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; ++i) {
         drop_shown(p, code, &obs[scales[i]]);

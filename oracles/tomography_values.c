@@ -181,7 +181,9 @@ static enum probe_end read_field(struct values *v, enum probe_field f, const str
     for (size_t n = 0; end == PROBE_RAN && n < plan->digits; ++n) {
         end = launch_items(v, f, plan, SIZE_MAX, n, largest);
         for (size_t i = 0; end == PROBE_RAN && i < v->cells; ++i) {
-            v->got_digits[i * ITEM_DIGITS + n] = index_of(&plan->alphabet, v->got[i] / unit);
+            /* a scale is a factor of whatever the code is taken for */
+            const float total = f == FIELD_WEIGHT_CODE || v->quantised != NULL || v->total[i] == 0 ? 1 : v->total[i];
+            v->got_digits[i * ITEM_DIGITS + n] = index_of(&plan->alphabet, v->got[i] / unit / total);
             v->want_digits[i * ITEM_DIGITS + n] = index_of(&plan->alphabet, v->want[i] / unit);
         }
     }

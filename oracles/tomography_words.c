@@ -20,7 +20,7 @@ const struct field_words field_words[FIELDS] = {
     [FIELD_START] = {"accumulators", "row", "j", "k", "k"},
 };
 
-enum { RULES_A_FIELD = 3, AXES = 3 /* rows, tokens, k */ };
+enum { RULES_A_FIELD = 3, FEW = 50, AXES = 3 /* rows, tokens, k */ };
 
 /* A rule that was told, for what it says of lines and k past the end. */
 struct told_rule {
@@ -329,7 +329,7 @@ static void tell_mixed(struct writer *x, const struct mixed *r, bool *chosen) {
 }
 
 /* One rule of the lines (rows, tokens) or the places (k, sub-blocks). False: there is no more. */
-static bool tell_rule(struct writer *x, bool line, bool *chosen) {
+static bool tell_rule(struct writer *x, bool line, bool first, bool *chosen) {
     struct pairs p = pairs_of(x, line);
     struct index_rule r;
     size_t covered = 0, right = 0;
@@ -343,7 +343,7 @@ static bool tell_rule(struct writer *x, bool line, bool *chosen) {
         tell_mixed(x, &m, chosen);
         return true;
     }
-    if (!found || 8 * covered < wrong) {
+    if (!found || 8 * covered < wrong || (!first && FEW * covered < x->o->count)) {
         return false;
     }
     for (size_t i = 0; i < x->o->count; ++i) {
@@ -366,10 +366,11 @@ static bool tell_rule(struct writer *x, bool line, bool *chosen) {
  * unless it follows a rule of its own. */
 static void tell_ones(struct writer *x, bool *chosen) {
     tell_transposed(x, chosen);
+    /* a second rule of few may be luck */
     for (int line = 1; line >= 0; --line) {
         bool *before = must_calloc(x->o->count + 1, sizeof *before);
         memcpy(before, x->taken, x->o->count * sizeof *before);
-        for (int n = 0; n < RULES_A_FIELD && tell_rule(x, line != 0, chosen); ++n) {
+        for (int n = 0; n < RULES_A_FIELD && tell_rule(x, line != 0, n == 0, chosen); ++n) {
         }
         for (size_t i = 0; line && i < x->o->count; ++i) { /* a wrong place is a line of its own */
             const struct seen *s = &x->o->seen[i];
