@@ -39,8 +39,8 @@ static bool find_case(const struct case_list *list, const struct subject_options
 }
 
 /* The plant is one of this case's kernel; its PTX, or the kernel's own. */
-static bool load_program(const struct test_case *c, const char *root, const struct subject_options *o, struct ptx_module **m,
-                         struct error *e) {
+static bool load_program(const struct test_case *c, const char *root, const struct subject_options *o,
+                         struct ptx_module **m, struct error *e) {
     struct plant plant = {0};
     if (o->plant != NULL && !plant_load(root, o->plant, &plant, e)) {
         return false;
@@ -72,8 +72,8 @@ static int subject_case(struct subject_options *o, subject_command *with, const 
         judging_threads(o->command, &o->judging);
         note_sums(o->command, c->id, &s.operands.sums);
         char *how = how_text(&o->judging);
-        s.again = must_format("%s %s%s%s%s %s", command_again(root), o->command, how, o->plant != NULL ? " --plant " : "",
-                              o->plant != NULL ? o->plant : "", c->id);
+        s.again = must_format("%s %s%s%s%s %s", command_again(root), o->command, how,
+                              o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
         s.trial = (struct trial){.id = c->id,
                                  .spec = c->spec,
                                  .module = m,

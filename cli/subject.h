@@ -1,5 +1,5 @@
-/* What the commands that look into one kernel share (explain, probe): a case of fixtures/cases, perhaps with a plant, or
- * a launch file, becomes a trial. */
+/* What the commands that look into one kernel share (explain, probe): a case of fixtures/cases, perhaps with a plant,
+ * or a launch file, becomes a trial. */
 #ifndef CLI_SUBJECT_H
 #define CLI_SUBJECT_H
 
@@ -25,11 +25,11 @@ enum { SUBJECT_SET = 256, SUBJECT_DATA, SUBJECT_SEED, SUBJECT_PLANT };
         "plant", required_argument, NULL, SUBJECT_PLANT                                                                \
     }
 #define SUBJECT_DEFAULTS(command_, done_)                                                                              \
-    {.command = (command_),                                                                                            \
-     .done = (done_),                                                                                                  \
-     .class = DATA_CODED,                                                                                              \
-     .seed = 1,                                                                                                        \
-     .judging = {.threads = omp_get_max_threads()}}
+    {                                                                                                                  \
+        .command = (command_), .done = (done_), .class = DATA_CODED, .seed = 1, .judging = {                           \
+            .threads = omp_get_max_threads()                                                                           \
+        }                                                                                                              \
+    }
 
 /* What is looked into, and how the command is called again. */
 struct subject {

@@ -93,7 +93,11 @@ bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_
                      size_t *right) {
     struct search s = {.pairs = pairs, .count = count};
     const size_t step = count / MOST_CANDIDATES + 1;
-    for (long long m = 2; m <= MOST_MODULUS; ++m) {
+    long long most = 0; /* a larger modulus changes nothing */
+    for (size_t i = 0; i < count; ++i) {
+        most = (long long)pairs[i].from > most ? (long long)pairs[i].from : most;
+    }
+    for (long long m = 2; m <= MOST_MODULUS && m <= most; ++m) {
         try(&s, (struct index_rule){RULE_MOD, m, 0});
     }
     static const enum index_rule_kind of_pairs[] = {RULE_XOR, RULE_ADD, RULE_CONSTANT};
@@ -101,7 +105,9 @@ bool index_rule_find(const struct index_pair *pairs, size_t count, struct index_
         for (size_t i = 0; i < count; i += step) {
             const long long from = (long long)pairs[i].from, to = (long long)pairs[i].to;
             if (from != to) {
-                const long long a = of_pairs[k] == RULE_CONSTANT ? to : of_pairs[k] == RULE_ADD ? to - from : (from ^ to);
+                const long long a = of_pairs[k] == RULE_CONSTANT ? to
+                                    : of_pairs[k] == RULE_ADD    ? to - from
+                                                                 : (from ^ to);
                 try(&s, (struct index_rule){of_pairs[k], a, 0});
             }
         }
@@ -124,8 +130,8 @@ struct index_rule index_rule_of_pair(size_t from, size_t to) {
             return (struct index_rule){RULE_MOD, m, 0};
         }
     }
-    const long long x = f ^ t;
-    return (x & (x - 1)) == 0 ? (struct index_rule){RULE_XOR, x, 0} : (struct index_rule){RULE_ADD, t - f, 0};
+    const long long x = f ^ t, by = t > f ? t - f : f - t;
+    return by > 1 && (x & (x - 1)) == 0 ? (struct index_rule){RULE_XOR, x, 0} : (struct index_rule){RULE_ADD, t - f, 0};
 }
 
 char *index_rule_text(const struct index_rule *r, const char *name) {
@@ -268,8 +274,7 @@ char *axis_words(const unsigned char *state, size_t n, const char *name) {
     }
     char *text = periodic(state, n, wrong, name);
     text = text == NULL && wrong >= 6 ? two_intervals(state, n, name) : text;
-    return text != NULL ? text
-                        : must_format("%zu of %zu %ss, first %zu, last %zu", wrong, wrong + right, name, lo, hi);
+    return text != NULL ? text : must_format("%zu of %zu %ss, first %zu, last %zu", wrong, wrong + right, name, lo, hi);
 }
 
 bool axis_is_rule(const char *words) {

@@ -70,8 +70,7 @@ void tomography_free(struct tomography *x) {
 /* The shape with these values of nt, od and id. */
 static void set_shape(struct prober *p, const struct contract_operands *view, bool rows) {
     const struct shape *s = p->trial->shape;
-    const struct shape_value own[3] = {
-        {"nt", (int64_t)view->nt}, {"id", (int64_t)view->id}, {"od", (int64_t)view->od}};
+    const struct shape_value own[3] = {{"nt", (int64_t)view->nt}, {"id", (int64_t)view->id}, {"od", (int64_t)view->od}};
     free(p->values);
     p->values = must_calloc(s->count + 3, sizeof *p->values);
     p->shape = (struct shape){p->values, 0};
@@ -138,9 +137,10 @@ static bool probe(struct prober *p, struct error *e) {
     if (!clip(p, e)) {
         return false;
     }
-    if (p->view.nt > PROBE_MOST_CELLS / p->view.id || (c->weight != NULL && p->view.od > PROBE_MOST_CELLS / p->view.id)) {
-        p->out->why = must_format("an operand has more than %d values, and the kernel takes no smaller shape",
-                                  PROBE_MOST_CELLS);
+    if (p->view.nt > PROBE_MOST_CELLS / p->view.id ||
+        (c->weight != NULL && p->view.od > PROBE_MOST_CELLS / p->view.id)) {
+        p->out->why =
+            must_format("an operand has more than %d values, and the kernel takes no smaller shape", PROBE_MOST_CELLS);
         return true;
     }
     return c->weight != NULL ? probe_matrix_contract(p, e) : probe_values_contract(p, e);

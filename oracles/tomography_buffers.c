@@ -63,7 +63,8 @@ static void general(const char *type, size_t bytes, size_t index, uint8_t *out) 
     memcpy(out, &v, bytes);
 }
 
-/* Another value of the element, finite where it was: of floats another size and sign, of integers a few more or less. */
+/* Another value of the element, finite where it was: of floats another size and sign, of integers a few more or less.
+ */
 static void change(const char *type, size_t bytes, size_t index, int value, uint8_t *at) {
     const uint64_t some = (index + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 40; /* each by another, or differences stay */
     if (is_float(type)) {
@@ -235,12 +236,8 @@ static enum probe_end run_groups(struct plain *x, size_t input, struct groups *g
     enum probe_end end = PROBE_RAN;
     for (unsigned k = 0; end == PROBE_RAN && k < g->bits * 2 * VALUES; ++k) {
         const unsigned bit = k / (2 * VALUES);
-        const struct elements_changed c = {.buffer = input,
-                                           .last = n,
-                                           .step = 1,
-                                           .shift = bit,
-                                           .bit = (int)(k % 2),
-                                           .value = (int)(k / 2 % VALUES)};
+        const struct elements_changed c = {
+            .buffer = input, .last = n, .step = 1, .shift = bit, .bit = (int)(k % 2), .value = (int)(k / 2 % VALUES)};
         end = test(x, &c, k % 2 ? g->ones : g->zeros, g->bits, bit);
     }
     return end;
@@ -300,7 +297,7 @@ static void dependences_free(struct dependences *d) {
 
 /* ---- the whole ---- */
 
-struct truth { /* of one output by its `expect` */
+struct truth {         /* of one output by its `expect` */
     uint8_t *expected; /* NULL: there is none */
     bool *wrong;       /* (cells) */
     size_t wrong_count;

@@ -21,10 +21,10 @@ struct elements_changed { /* of one input: element i is changed where (i >> shif
 struct plain {
     struct prober *p;
     enum contents contents;
-    size_t *types;     /* (buffers) bytes of an element */
+    size_t *types; /* (buffers) bytes of an element */
     size_t buffers;
-    uint8_t **base;    /* (buffers) outputs of the launch in which nothing is changed; NULL: an input alone */
-    bool **noisy;      /* (buffers) (cells) whose bytes two launches of the same gave differently */
+    uint8_t **base; /* (buffers) outputs of the launch in which nothing is changed; NULL: an input alone */
+    bool **noisy;   /* (buffers) (cells) whose bytes two launches of the same gave differently */
     struct launch_buffer *described; /* (buffers) sizes and names, no data */
     struct error *e;
 };
@@ -43,9 +43,9 @@ bool plain_is_output(const struct plain *x, size_t buffer);
 enum dependence { DEPENDS_NOT, DEPENDS_ONE, DEPENDS_MANY, DEPENDS_OPEN };
 struct dependences {
     size_t output, input, cells;
-    uint8_t *kind;                /* (cells) enum dependence */
-    size_t *element;              /* (cells) of DEPENDS_ONE; of DEPENDS_MANY the bits in which all agree */
-    size_t *mask;                 /* (cells) of DEPENDS_MANY: the bits in which they do not */
+    uint8_t *kind;   /* (cells) enum dependence */
+    size_t *element; /* (cells) of DEPENDS_ONE; of DEPENDS_MANY the bits in which all agree */
+    size_t *mask;    /* (cells) of DEPENDS_MANY: the bits in which they do not */
     size_t launches;
 };
 

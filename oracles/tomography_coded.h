@@ -8,15 +8,15 @@
 #include "../ref/format.h"
 
 struct coded {
-    const struct block_format *format;         /* or NULL: */
+    const struct block_format *format; /* or NULL: */
     const struct activation_format *activation;
-    bool plain;          /* floats without scales: codes alone */
+    bool plain; /* floats without scales: codes alone */
     size_t rows, depth;
-    size_t block, sub;   /* values under one d, and under one scale; depth where there is none */
-    int16_t *code;       /* (rows, depth) */
-    float *d, *dmin;     /* (rows, depth / block); dmin of a format with minima */
+    size_t block, sub;    /* values under one d, and under one scale; depth where there is none */
+    int16_t *code;        /* (rows, depth) */
+    float *d, *dmin;      /* (rows, depth / block); dmin of a format with minima */
     int16_t *scale, *min; /* (rows, depth / sub) of a format */
-    uint8_t *bytes;      /* (size) the operand, as coded_pack left it */
+    uint8_t *bytes;       /* (size) the operand, as coded_pack left it */
     size_t size;
 };
 
@@ -32,7 +32,7 @@ void coded_pack(struct coded *c);
 /* What a field is probed by. */
 enum coded_field { CODED_CODE, CODED_D, CODED_SCALE, CODED_DMIN, CODED_MIN, CODED_SUM, CODED_FIELDS };
 
-struct alphabet { /* values of a digit, ascending; exact in the field */
+struct alphabet {  /* values of a digit, ascending; exact in the field */
     float *values; /* (count) owned */
     size_t count;
 };

@@ -94,15 +94,16 @@ static char *wanted_text(const struct teller *t, const bool *wrong, const size_t
             }
         }
     }
-    const bool found = 10 * mended >= 9 * wrongs && mended > 0 && element_rule_find(points, n, r, &covered) &&
-                       20 * covered >= 19 * n;
+    const bool found =
+        10 * mended >= 9 * wrongs && mended > 0 && element_rule_find(points, n, r, &covered) && 20 * covered >= 19 * n;
     free(points);
     return found ? element_rule_text(r) : NULL;
 }
 
 static const char *suspect_of(const struct element_rule *got, const struct element_rule *want) {
     if (got->kind == want->kind && (got->kind == ELEMENT_DIV || got->kind == ELEMENT_MOD) && got->a != want->a) {
-        return got->kind == ELEMENT_DIV ? "another divisor: a block of another size" : "another modulus: a row of another length";
+        return got->kind == ELEMENT_DIV ? "another divisor: a block of another size"
+                                        : "another modulus: a row of another length";
     }
     if (got->kind == want->kind && got->kind == ELEMENT_AFFINE) {
         return got->a == want->a ? "the index is some elements off" : "another stride";
@@ -124,8 +125,8 @@ static bool tell_rule(struct teller *t, const bool *wrong, const char *want_text
     const bool found = element_rule_find(points, n, &r, &covered) && 8 * covered >= n;
     bool bad = false;
     for (size_t i = 0; found && i < t->d->cells; ++i) {
-        chosen[i] = t->d->kind[i] == DEPENDS_ONE && !t->told[i] &&
-                    element_rule_apply(&r, i) == (long long)t->d->element[i];
+        chosen[i] =
+            t->d->kind[i] == DEPENDS_ONE && !t->told[i] && element_rule_apply(&r, i) == (long long)t->d->element[i];
         bad |= chosen[i] && wrong != NULL && wrong[i];
         t->told[i] |= chosen[i];
     }
@@ -153,8 +154,8 @@ static void tell_rest(struct teller *t) {
         const bool alone = count_of(t, chosen) == 1;
         line(t, chosen,
              alone ? must_format("%s[%zu] consumed %s[%zu]", t->out, first, t->in, t->d->element[first])
-                   : must_format("%s[i] consumed one of %s each, without a rule, such as %s[%zu] %s[%zu]", t->out, t->in,
-                                 t->out, first, t->in, t->d->element[first]),
+                   : must_format("%s[i] consumed one of %s each, without a rule, such as %s[%zu] %s[%zu]", t->out,
+                                 t->in, t->out, first, t->in, t->d->element[first]),
              NULL, false);
     }
     free(chosen);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_OF_FIRST = 64, STEPS_LEAST = 1 << 16 }; /* a coded launch may take so many times what the first took */
+enum { STEPS_OF_FIRST = 8, STEPS_LEAST = 1 << 16 }; /* a coded launch may take so many times what the first took */
 
 /* Why it has no result, in a word or two. */
 static const char *stopped(const struct sequence *s) {

@@ -8,14 +8,14 @@
 struct prober {
     const struct trial *trial;
     struct tomography *out;
-    size_t budget;          /* launches that are left */
-    uint64_t steps;         /* warp instructions that a block may take; 0: what the launch file says */
-    uint32_t watch;         /* enum watch, besides the bytes */
-    bool strayed;           /* with WATCH_BOUNDS: a launch accessed what is no buffer's */
-    uint64_t last_steps;    /* warp instructions of the last launch */
-    struct shape shape;     /* that is launched; values are the prober's */
+    size_t budget;       /* launches that are left */
+    uint64_t steps;      /* warp instructions that a block may take; 0: what the launch file says */
+    uint32_t watch;      /* enum watch, besides the bytes */
+    bool strayed;        /* with WATCH_BOUNDS: a launch accessed what is no buffer's */
+    uint64_t last_steps; /* warp instructions of the last launch */
+    struct shape shape;  /* that is launched; values are the prober's */
     struct shape_value *values;
-    bool each_value;        /* the result has a cell for each row and k, not for each token and row */
+    bool each_value;               /* the result has a cell for each row and k, not for each token and row */
     struct contract_operands view; /* sizes and split of the operands; their bytes are those of each launch */
 };
 

@@ -37,9 +37,8 @@ struct matrix {
     struct error *e;
 };
 
-static const enum coded_field coded_of[FIELDS] = {CODED_CODE, CODED_D,    CODED_SCALE, CODED_DMIN,
-                                                  CODED_MIN,  CODED_CODE, CODED_D,     CODED_SUM,
-                                                  CODED_CODE};
+static const enum coded_field coded_of[FIELDS] = {CODED_CODE, CODED_D, CODED_SCALE, CODED_DMIN, CODED_MIN,
+                                                  CODED_CODE, CODED_D, CODED_SUM,   CODED_CODE};
 
 static bool of_weight(enum probe_field f) {
     return f <= FIELD_WEIGHT_MIN;
@@ -274,10 +273,10 @@ static enum probe_end read_start(struct matrix *m, const struct item_plan *plan)
         const bool right = x == 0 && m->want[i] == 0;
         o->seen[o->count++] = (struct seen){.t = (uint32_t)(i / m->od),
                                             .j = (uint32_t)(i % m->od),
-                                            .kind = right            ? SEEN_RIGHT
-                                                    : is_poison(x)   ? SEEN_UNWRITTEN
-                                                    : isfinite(x) ? SEEN_ADDED
-                                                                  : SEEN_OTHER,
+                                            .kind = right          ? SEEN_RIGHT
+                                                    : is_poison(x) ? SEEN_UNWRITTEN
+                                                    : isfinite(x)  ? SEEN_ADDED
+                                                                   : SEEN_OTHER,
                                             .times = x};
         m->start[i] = isfinite(x) && m->want[i] == 0 ? x : 0;
     }
@@ -387,9 +386,9 @@ static bool wanted(const struct matrix *m, enum probe_field f, size_t round) {
 }
 
 static bool probe_all(struct matrix *m, size_t round, bool first) {
-    static const enum probe_field order[] = {FIELD_WEIGHT_CODE,    FIELD_ACTIVATION_CODE, FIELD_ACTIVATION_D,
-                                             FIELD_WEIGHT_D,       FIELD_WEIGHT_SCALE,    FIELD_ACTIVATION_SUM,
-                                             FIELD_WEIGHT_MIN,     FIELD_WEIGHT_DMIN};
+    static const enum probe_field order[] = {FIELD_WEIGHT_CODE, FIELD_ACTIVATION_CODE, FIELD_ACTIVATION_D,
+                                             FIELD_WEIGHT_D,    FIELD_WEIGHT_SCALE,    FIELD_ACTIVATION_SUM,
+                                             FIELD_WEIGHT_MIN,  FIELD_WEIGHT_DMIN};
     for (size_t i = 0; i < sizeof order / sizeof *order && !m->spent; ++i) {
         if (wanted(m, order[i], round) && !probe_field(m, order[i], round == 0, first)) {
             return false;
@@ -504,8 +503,8 @@ static bool open_matrix(struct matrix *m) {
     m->e->text[0] = 0;
     if (!coded_open(c->weight, m->od, m->id, &m->weight, m->e) ||
         !coded_open(c->activation, m->nt, m->id, &m->activation, m->e)) {
-        m->p->out->why = must_format("the formats of contract %s have no integers that operands could be made of",
-                                     c->name);
+        m->p->out->why =
+            must_format("the formats of contract %s have no integers that operands could be made of", c->name);
         return false;
     }
     m->hot = must_calloc(m->nt > m->od ? m->nt : m->od, sizeof *m->hot);

@@ -34,8 +34,8 @@ enum seen_kind {
     SEEN_KINDS,
 };
 
-struct seen { /* what one cell consumed at one place of the depth */
-    uint32_t t, j, k;                  /* cell, and the k that was looked at */
+struct seen {                                            /* what one cell consumed at one place of the depth */
+    uint32_t t, j, k;                                    /* cell, and the k that was looked at */
     uint32_t want_line, want_place, got_line, got_place; /* row or token, and place along k; got of SEEN_ONE */
     enum seen_kind kind;
     float times;
@@ -48,10 +48,10 @@ struct observations {
 };
 
 struct field_words {
-    const char *operand;  /* "weight codes" */
-    const char *line;     /* "row" */
-    const char *letter;   /* "j" */
-    const char *place;    /* "k", "sub-block", "block" */
+    const char *operand;      /* "weight codes" */
+    const char *line;         /* "row" */
+    const char *letter;       /* "j" */
+    const char *place;        /* "k", "sub-block", "block" */
     const char *place_letter; /* "k", "s", "b" */
 };
 extern const struct field_words field_words[FIELDS];

@@ -71,15 +71,15 @@ static void resolve(struct splitter *s, struct sample *p) {
     p->first = first_of(s, p->cell, low, high);
     p->last = last_of(s, p->cell, p->first, high);
     p->step = p->last > p->first ? first_of(s, p->cell, p->first + 1, p->last) - p->first : 1;
-    p->regular = (p->last - p->first) % p->step == 0 &&
-                 !changes(s, p->cell,
-                          (struct elements_changed){
-                              .first = p->first, .last = p->last + 1, .step = p->step, .other = true});
+    p->regular =
+        (p->last - p->first) % p->step == 0 &&
+        !changes(s, p->cell,
+                 (struct elements_changed){.first = p->first, .last = p->last + 1, .step = p->step, .other = true});
 }
 
 /* "x[0..63]", "x[0], x[64] .. x[448]" with an index before each: "64 * i" */
 static char *set_text(const char *name, const char *base, size_t length, size_t step) {
-    return step == 1   ? must_format("%s[%s .. + %zu]", name, base, length)
+    return step == 1        ? must_format("%s[%s .. + %zu]", name, base, length)
            : step == length ? must_format("%s[%s] and %s[%s + %zu]", name, base, name, base, step)
                             : must_format("%s[%s .. + %zu, every %zu]", name, base, length, step);
 }
@@ -102,16 +102,16 @@ static void tell(struct splitter *s, const struct sample *samples, size_t count,
     if (count >= 3 && same == count && element_rule_find(points, count, &r, &covered) && covered == count) {
         char *base = element_rule_text(&r);
         char *set = set_text(in, base, samples[0].last - samples[0].first, samples[0].step);
-        probe_line(s->x->p->out, must_strdup(in), must_format("%s[i] consumed %s", out, set), NULL, cells, basis, false);
+        probe_line(s->x->p->out, must_strdup(in), must_format("%s[i] consumed %s", out, set), NULL, cells, basis,
+                   false);
         free(set);
         free(base);
         return;
     }
     for (size_t i = 0; i < count; ++i) {
         char *base = must_format("%zu", samples[i].first);
-        char *set = samples[i].regular
-                        ? set_text(in, base, samples[i].last - samples[i].first, samples[i].step)
-                        : must_format("some of %s[%zu..%zu]", in, samples[i].first, samples[i].last);
+        char *set = samples[i].regular ? set_text(in, base, samples[i].last - samples[i].first, samples[i].step)
+                                       : must_format("some of %s[%zu..%zu]", in, samples[i].first, samples[i].last);
         probe_line(s->x->p->out, must_strdup(in), must_format("%s[%zu] consumed %s", out, samples[i].cell, set), NULL,
                    cells, must_strdup(basis), false);
         free(set);

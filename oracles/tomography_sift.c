@@ -117,8 +117,9 @@ static void mark(const struct prober *p, const struct observations *o, enum seen
  * one of the two factors stands in for the other. *to, of the scales or the minima, then shows `kind` there. */
 static void cross(const struct prober *p, struct observations obs[FIELDS], enum seen_kind products,
                   enum seen_kind minima, enum probe_field to, enum seen_kind kind) {
-    static const enum probe_field all[] = {FIELD_WEIGHT_CODE, FIELD_ACTIVATION_CODE, FIELD_WEIGHT_D, FIELD_WEIGHT_SCALE,
-                                           FIELD_WEIGHT_DMIN, FIELD_WEIGHT_MIN,      FIELD_ACTIVATION_SUM};
+    static const enum probe_field all[] = {FIELD_WEIGHT_CODE,   FIELD_ACTIVATION_CODE, FIELD_WEIGHT_D,
+                                           FIELD_WEIGHT_SCALE,  FIELD_WEIGHT_DMIN,     FIELD_WEIGHT_MIN,
+                                           FIELD_ACTIVATION_SUM};
     const size_t cells = p->view.nt * p->view.od;
     bool *both = must_calloc(cells, sizeof *both);
     for (size_t i = 0; i < cells; ++i) {

@@ -72,8 +72,7 @@ static const char *of_sub_block(const struct index_rule *r) {
         return r->a == 1 || r->b == 1 ? "scale of the next sub-block: the scale address is one off"
                                       : "scale of another sub-block: the scale address is off";
     case RULE_XOR:
-        return r->a == 1 ? "scales of neighbouring sub-blocks exchanged"
-                         : "scales of groups of sub-blocks exchanged";
+        return r->a == 1 ? "scales of neighbouring sub-blocks exchanged" : "scales of groups of sub-blocks exchanged";
     case RULE_CLEAR:
         return r->a == 1 ? "one scale for both sub-blocks of a pair" : "one scale for a group of sub-blocks";
     case RULE_SET:
@@ -112,9 +111,9 @@ const char *suspect_of_kind(enum probe_field f, enum seen_kind kind, float least
     case SEEN_UNWRITTEN:
         return "the store is missing, or its mask is too narrow";
     default:
-        return f == FIELD_START
-                   ? "memory that nothing filled, or misaligned reads: warpproof explain shows the watches"
-                   : "it is computed from other bytes than items: bits of neighbours mixed, or memory that nothing filled";
+        return f == FIELD_START ? "memory that nothing filled, or misaligned reads: warpproof explain shows the watches"
+                                : "it is computed from other bytes than items: bits of neighbours mixed, or memory "
+                                  "that nothing filled";
     }
 }
 

@@ -13,13 +13,13 @@ enum { CHUNK = 32, LARGEST = 127, SCREENS = 2 };
 
 struct values {
     struct prober *p;
-    struct coded operand; /* of a dequantiser; of a quantiser the f32 input as codes */
+    struct coded operand;                      /* of a dequantiser; of a quantiser the f32 input as codes */
     const struct activation_format *quantised; /* the result's, of a quantiser */
     size_t rows, depth, cells, result_bytes;
-    uint8_t *got_bytes, *want_bytes; /* (result_bytes) */
-    float *got, *want;               /* (cells) */
-    bool *unwritten;                 /* (cells) in every launch so far */
-    bool *same;                      /* (cells) the contract's bits in every launch so far of a field */
+    uint8_t *got_bytes, *want_bytes;    /* (result_bytes) */
+    float *got, *want;                  /* (cells) */
+    bool *unwritten;                    /* (cells) in every launch so far */
+    bool *same;                         /* (cells) the contract's bits in every launch so far of a field */
     uint16_t *got_digits, *want_digits; /* (cells, ITEM_DIGITS) */
     float *total;                       /* (cells) of the launch in which all items are 1 */
     size_t place_values;                /* of the field that is probed */
@@ -151,11 +151,11 @@ static void note(struct values *v, enum probe_field f, const struct item_plan *p
             continue;
         }
         const float added = v->total[i] - 1;
-        const enum seen_kind kind = v->unwritten[i]                  ? SEEN_UNWRITTEN
-                                    : v->same[i] || got == want      ? SEEN_RIGHT
-                                    : got != SIZE_MAX                ? SEEN_ONE
+        const enum seen_kind kind = v->unwritten[i]                                               ? SEEN_UNWRITTEN
+                                    : v->same[i] || got == want                                   ? SEEN_RIGHT
+                                    : got != SIZE_MAX                                             ? SEEN_ONE
                                     : f == FIELD_WEIGHT_CODE && added != 0 && fabsf(added) <= 128 ? SEEN_ADDED
-                                                                                                    : SEEN_OTHER;
+                                                                                                  : SEEN_OTHER;
         o->seen[o->count++] = (struct seen){.t = v->quantised != NULL ? row : 0,
                                             .j = v->quantised != NULL ? 0 : row,
                                             .k = (uint32_t)(i % v->depth),
@@ -224,7 +224,8 @@ static bool probe_field(struct values *v, enum probe_field f, size_t largest, bo
 
 static bool probe_all(struct values *v, bool *spent) {
     if (v->quantised != NULL) {
-        return probe_field(v, FIELD_INPUT_VALUE, 0, spent) && (*spent || probe_field(v, FIELD_INPUT_VALUE, 17, spent)) &&
+        return probe_field(v, FIELD_INPUT_VALUE, 0, spent) &&
+               (*spent || probe_field(v, FIELD_INPUT_VALUE, 17, spent)) &&
                (*spent || probe_field(v, FIELD_INPUT_SCALE, 0, spent));
     }
     const bool minima = !v->operand.plain && v->operand.format->min_most > 0;
@@ -299,9 +300,10 @@ static bool probe(struct values *v) {
     }
     probe_summarise(v->p, v->obs);
     if (x->line_count == 0) {
-        probe_note(x, must_format("%zu bytes of results on coded and random operands differ from what the contract says, "
-                                  "and every value was consumed from its place: look at the arithmetic",
-                                  wrong));
+        probe_note(x,
+                   must_format("%zu bytes of results on coded and random operands differ from what the contract says, "
+                               "and every value was consumed from its place: look at the arithmetic",
+                               wrong));
     }
     return true;
 }
@@ -314,8 +316,8 @@ static bool open_values(struct values *v) {
     v->result_bytes = c->result_bytes(&v->p->view);
     const bool plain = v->result_bytes == v->cells || v->result_bytes == 2 * v->cells;
     if ((v->quantised == NULL && !plain) || !coded_open(c->activation, v->rows, v->depth, &v->operand, v->e)) {
-        v->p->out->why = must_format("the formats of contract %s have no integers that operands could be made of",
-                                     c->name);
+        v->p->out->why =
+            must_format("the formats of contract %s have no integers that operands could be made of", c->name);
         return false;
     }
     v->got_bytes = must_calloc(v->result_bytes + 1, 1);

@@ -40,10 +40,11 @@ struct writer {
     size_t nt, od, id;
     enum probe_field field;
     const struct field_words *w;
+    bool of_rows; /* the lines of the field are rows */
     struct observations *o;
     struct rules *rules;
     size_t place_values;
-    bool scattered; /* the rule that is told leaves half of the cells right */
+    bool scattered;    /* the rule that is told leaves half of the cells right */
     bool *taken;       /* (o->count) told already, or right */
     const char *total; /* what is told is of all factors of a term together: "products"; or NULL */
 };
@@ -149,7 +150,7 @@ static void region_free(struct region *r) {
 }
 
 static char *region_text(const struct writer *x, const struct region *r) {
-    const bool rows_first = strcmp(x->w->line, "row") == 0;
+    const bool rows_first = x->of_rows;
     const int order[AXES] = {!rows_first, rows_first, 2};
     char *text = NULL;
     for (int i = 0; i < AXES; ++i) {
@@ -248,8 +249,8 @@ static size_t transposed(const struct writer *x, size_t lines, size_t places, si
         const size_t group = s->want_place / g;
         const size_t at = inverse ? s->want_line * groups + group : group * lines + s->want_line;
         const size_t line = inverse ? at % lines : at / groups, to = inverse ? at / lines : at % groups;
-        chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && s->got_line == line &&
-                    s->got_place == to * g + s->want_place % g;
+        chosen[i] =
+            s->kind == SEEN_ONE && !x->taken[i] && s->got_line == line && s->got_place == to * g + s->want_place % g;
         n += chosen[i];
     }
     return n;
@@ -289,7 +290,7 @@ struct mixed {
 };
 
 static size_t mixed_apply(const struct writer *x, const struct mixed *r, const struct seen *s) {
-    const size_t other = strcmp(x->w->line, "row") == 0 ? s->t : s->j, bit = (size_t)1 << r->bit;
+    const size_t other = x->of_rows ? s->t : s->j, bit = (size_t)1 << r->bit;
     return (s->want_line & ~bit) | (other >> r->of & 1) << r->bit;
 }
 
@@ -313,11 +314,11 @@ static struct mixed find_mixed(const struct writer *x) {
 }
 
 static void tell_mixed(struct writer *x, const struct mixed *r, bool *chosen) {
-    const bool rows = strcmp(x->w->line, "row") == 0;
+    const bool rows = x->of_rows;
     for (size_t i = 0; i < x->o->count; ++i) {
         const struct seen *s = &x->o->seen[i];
-        chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && s->want_line != s->got_line &&
-                    mixed_apply(x, r, s) == s->got_line;
+        chosen[i] =
+            s->kind == SEEN_ONE && !x->taken[i] && s->want_line != s->got_line && mixed_apply(x, r, s) == s->got_line;
     }
     x->scattered = true;
     add(x, chosen, "consumed",
@@ -349,8 +350,7 @@ static bool tell_rule(struct writer *x, bool line, bool first, bool *chosen) {
     for (size_t i = 0; i < x->o->count; ++i) {
         const struct seen *s = &x->o->seen[i];
         const size_t want = line ? s->want_line : s->want_place, got = line ? s->got_line : s->got_place;
-        chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && want != got &&
-                    index_rule_apply(&r, want) == (long long)got;
+        chosen[i] = s->kind == SEEN_ONE && !x->taken[i] && want != got && index_rule_apply(&r, want) == (long long)got;
     }
     const char *letter = line ? x->w->letter : x->w->place_letter, *name = line ? x->w->line : x->w->place;
     char *rule = index_rule_text(&r, letter);
@@ -474,6 +474,7 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
                        .id = p->view.id,
                        .field = f,
                        .w = &field_words[f],
+                       .of_rows = strcmp(field_words[f].line, "row") == 0,
                        .o = o,
                        .rules = rules,
                        .place_values = o->place_values};
@@ -483,12 +484,12 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
         tell_ones(&x, chosen);
     }
     for (int kind = SEEN_ONE + 1; !ones && kind < SEEN_KINDS; ++kind) {
-        x.total = kind == SEEN_UNWRITTEN                                                 ? "result"
-                  : kind != SEEN_NOTHING && kind != SEEN_TIMES                           ? NULL
-                  : x.p->each_value                                                           ? NULL
-                  : field_is_code(f)                                                     ? "products"
-                  : f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN                   ? "minimum terms"
-                                                                                         : NULL;
+        x.total = kind == SEEN_UNWRITTEN                               ? "result"
+                  : kind != SEEN_NOTHING && kind != SEEN_TIMES         ? NULL
+                  : x.p->each_value                                    ? NULL
+                  : field_is_code(f)                                   ? "products"
+                  : f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN ? "minimum terms"
+                                                                       : NULL;
         tell_kind(&x, (enum seen_kind)kind, chosen);
     }
     free(x.taken);

@@ -8,27 +8,21 @@
 static const struct {
     const char *plant, *kernel, *shape, *says;
 } plants[] = {
-    {"warp_offset_dropped", "mmq_wide_ldb_kd8", "nt17.od70.id256/coded",
+    {"warp_offset_dropped", "mmq_wide_ldb_kd8", "nt70.od70.id256/rand",
      "\n  weight codes: rows 16..69 consumed row j mod 16 (want j)\n    likely  warp offset"},
     {"dequantize_q6_k_one_scale", "dequantize_q6_k", "nt65.id256/coded",
      "\n  weight scales: k with k mod 32 in 16..31 consumed sub-block s - s mod 2 (want s)\n"},
-    {"a_words_by_words", "mmq_wide_sync_kd8", "nt33.od70.id256/coded",
+    {"a_words_by_words", "mmq_wide_sync_kd8", "nt70.od70.id256/rand",
      "\n  activation codes: tokens with token mod 16 in 8..15 consumed token t - 7 (want t)\n"},
-    {"expand_q6_k_halves_exchanged", "expand_q6_k", "nt3.id512/coded",
+    {"expand_q6_k_halves_exchanged", "expand_q6_k", "nt33.id256/coded",
      "\n  weight codes: every row consumed k xor 16 (want k)\n    likely  k exchanged in pairs of 16"},
-    {"word_q5_k_min_of_the_next", "mmq_word_q5_k_kd8", "nt33.od70.id256/coded",
+    {"word_q5_k_min_of_the_next", "mmq_word_q5_k_kd8", "nt37.od37.id256/coded",
      "\n  weight minima: every row consumed sub-block s + 1 within each 8 (want s)\n    likely  scale of the next"},
-    {"scale_load_word_off", "mmq_wide_ldb_kd8", "nt17.od70.id256/coded",
+    {"scale_load_word_off", "mmq_wide_ldb_kd8", "nt70.od70.id256/rand",
      "\n  weight scales: odd rows consumed the minimum in place of the scale\n"},
-    {"gemm_f16_half_the_depth", "gemm_f16", "nt37.od33.id96/coded",
-     "\n  products: k with k mod 32 in 16..31 consumed nothing\n"},
     {"matvec_q4_0_no_offset", "matvec_q4_0", "nt8.od5.id640/coded",
      "\n  weight codes: every row consumed codes with 8 added\n"},
-    {"store_tokens_exchanged", "mmq_wide_ldb_kd8", "nt17.od70.id256/coded",
-     "\n  activation codes, activation scales, activation sums: every token consumed token t xor 1 (want t)\n"},
-    {"llama_one_scale_a_chunk", "mmq_llama_q6_k_j8", "nt17.od71.id512/coded",
-     "\n  weight scales: k with k mod 32 in 16..31 consumed sub-block s - s mod 2 (want s)\n"},
-    {"block_origin_dropped", "mmq_wide_xor_kd8", "nt129.od70.id256/coded",
+    {"block_origin_dropped", "mmq_wide_xor_kd8", "nt129.od1.id256/coded",
      "\n  activation codes, activation scales, activation sums: token 128 consumed token t mod 128 (want t)\n"},
     {"dequantize_tail_dropped", "dequantize_q8_0", "nt85.id640/coded",
      "\n  result: row 84, k 512..639 of the result was never written\n"},
@@ -37,30 +31,33 @@ static const struct {
 Test(probe_command, plants_are_named) {
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i += command_stride()) {
         struct result r =
-            run_command("probe --plant %s '*/%s/%s/s1'", plants[i].plant, plants[i].kernel, plants[i].shape);
+            run_command("probe -j 1 --plant %s '*/%s/%s/s1'", plants[i].plant, plants[i].kernel, plants[i].shape);
         cr_expect(r.code == 1 && strstr(r.text, plants[i].says), "%s: exit %d:\n%s", plants[i].plant, r.code, r.text);
         free(r.text);
     }
 }
 
 Test(probe_command, right_kernels_have_nothing_reported) {
-    static const char *const cases[] = {
-        "q4_K/pad40/mmq_wide_ldb_kd8/nt17.od70.id256/coded/s1",
-        "q4_K/pad40/mmq_narrow_rank1_kd4/nt33.od70.id256/coded/s1",
-        "q6_K/pad40_t/mmq_half_q6_k_double/nt33.od70.id256/coded/s1",
-        "q8_0/q8_1_mmq_d4/mmq_llama_q8_0_j8/nt17.od71.id512/coded/s1",
-        "q4_K/q8_1_mmq_ds4/mmq_llama_q4_k_j16/nt17.od129.id256/coded/s1",
-        "f16/f16/gemm_f16/nt37.od33.id96/coded/s1",
-        "f32/pad40/quantize_pad40/nt33.id512/coded/s1",
-        "q4_K/f16/dequantize_q4_k/nt65.id256/coded/s1",
-        "q5_K/pad40/matvec_pair_q5_k/nt8.od33.id256/coded/s1",
-        "q6_K/i8/expand_q6_k/nt3.id512/coded/s1",
+    static const char *const kernels[] = {
+        "mmq_wide_ldb_kd8 --set nt=17 --set od=70 --set id=256",
+        "mmq_narrow_rank1_kd4 --set nt=33 --set od=70 --set id=256",
+        "mmq_half_q6_k_double --set nt=33 --set od=40 --set id=256",
+        "mmq_llama_q8_0_j8 --set nt=17 --set od=71 --set id=256",
+        "mmq_llama_q4_k_j16 --set nt=17 --set od=129 --set id=256",
+        "gemm_f16 --set nt=37 --set od=33 --set id=96",
+        "quantize_pad40 --set nt=33 --set id=512",
+        "dequantize_q4_k --set nt=65 --set id=256",
+        "matvec_pair_q5_k --set nt=8 --set od=33 --set id=256",
+        "expand_q6_k --set nt=3 --set id=512",
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += command_stride()) {
-        struct result r = run_command("probe '%s'", cases[i]);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i += command_stride()) {
+        char *name = must_strdup(kernels[i]), *sets = strchr(name, ' ');
+        *sets++ = 0;
+        struct result r = run_command("probe -j 1 gpu/kernels/%s.yaml %s", name, sets);
         cr_expect(r.code == 0 && strstr(r.text, ": 2 launches\n  every operand was consumed from its place\n"),
-                  "exit %d:\n%s", r.code, r.text);
+                  "%s: exit %d:\n%s", name, r.code, r.text);
         free(r.text);
+        free(name);
     }
 }
 
@@ -68,9 +65,10 @@ Test(probe_command, right_kernels_have_nothing_reported) {
 
 Test(probe_command, plain_buffers) {
     struct result r = run_command("probe docs/examples/wrong_scale.yaml");
-    static const char *const says[] = {"\n  q: y[i] consumed q[i]\n",
-                                       "\n  d: y[i] consumed d[i div 64] (want d[i div 32])\n    likely  another divisor",
-                                       "  note    by its `expect` y has wrong bytes in cells 32..99\n"};
+    static const char *const says[] = {
+        "\n  q: y[i] consumed q[i]\n",
+        "\n  d: y[i] consumed d[i div 64] (want d[i div 32])\n    likely  another divisor",
+        "  note    by its `expect` y has wrong bytes in cells 32..99\n"};
     for (size_t i = 0; i < sizeof says / sizeof *says; ++i) {
         cr_expect(r.code == 1 && strstr(r.text, says[i]), "no %s in:\n%s", says[i], r.text);
     }
@@ -87,8 +85,9 @@ Test(probe_command, plain_buffers) {
 
 /* A step budget of the launch file ends it; the rest says nothing that is not so. */
 Test(probe_command, nothing_to_be_probed) {
-    expect_result(run_command("probe tests/foreign/spin.yaml"), 3,
-                  "nothing could be probed: the kernel did not come to its end: a block ran past its budget of steps\n");
+    expect_result(
+        run_command("probe tests/foreign/spin.yaml"), 3,
+        "nothing could be probed: the kernel did not come to its end: a block ran past its budget of steps\n");
     expect_result(run_command("probe tests/foreign/stored_twice.yaml"), 3, "it has no input that could be changed\n");
     expect_result(run_command("probe tests/foreign/probe_tile.yaml --set mode=256 --arch sm_80"), 1,
                   "\n  products: every row consumed nothing\n");
@@ -106,8 +105,8 @@ Test(probe_command, bad_arguments) {
     expect_result(run_command("probe tests/foreign/unknown.yaml"), 2, "unknown instruction `tex.frobnicate.u32");
     expect_result(run_command("probe tests/foreign/probe_tile.yaml --set nt=65"), 2, "needs nt <= 64");
     expect_result(run_command("probe tests/foreign/probe_tile.yaml --set nt=0"), 2, "must be in 1 .. 2147483647");
-    expect_result(run_command("probe tests/foreign/probe_tile.yaml --set id=100"), 2, "100 is no multiple");
-    expect_result(run_command("probe --plant nosuch 'f16/f16/gemm_f16/nt37.od33.id96/coded/s1'"), 2, "nosuch");
+    expect_result(run_command("probe tests/foreign/probe_tile.yaml --set id=100"), 2, "a multiple of 32, got 100");
+    expect_result(run_command("probe --plant nosuch 'f16/f16/gemm_f16/nt37.od37.id96/coded/s1'"), 2, "nosuch");
     expect_result(run_command("probe --plant gemm_f16_no_wait tests/foreign/tree.yaml"), 2, "goes with a case");
     expect_result(run_command("probe --runner gpu tests/foreign/tree.yaml"), 2, "want machine or device");
     expect_result(run_command("probe --device 0 tests/foreign/tree.yaml"), 2, "goes with --runner device");
@@ -116,9 +115,10 @@ Test(probe_command, bad_arguments) {
 }
 
 Test(probe_command, json, .init = make_folder, .fini = remove_folder) {
-    struct result r = run_command("probe tests/foreign/probe_tile.yaml --set mode=7 --json %s/out.json >/dev/null; cat "
-                                  "%s/out.json",
-                                  run_folder, run_folder);
+    struct result r =
+        run_command("probe -j 1 tests/foreign/probe_tile.yaml --set mode=7 --json %s/out.json >/dev/null; cat "
+                    "%s/out.json",
+                    run_folder, run_folder);
     static const char *const says[] = {
         "{\"case\": \"q4_0/pad40/probe_tile/nt24.od40.id128/coded/s1\", \"kernel\": \"probe_tile\", \"verdict\": "
         "\"wrong\", \"shape\": \"nt = 24, od = 40, id = 128\", \"launches\": ",
