@@ -23,6 +23,7 @@ int census_main(int argc, char **argv);
 int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
+int bisect_main(int argc, char **argv);
 int greedy_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 int list_main(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct {
     {"gate", "run cases, judge, report", gate_main},
     {"run", "verify a kernel from its launch file", run_main},
     {"explain", "the stages of one case, and every fault where it arises", explain_main},
+    {"bisect", "the first instruction, or commit, that made a kernel wrong", bisect_main},
     {"census", "what a kernel executes, by class and source line", census_main},
     {"audit", "what in a PTX file leaves bits open", audit_main},
     {"plants", "plant every fault, show which oracle names it", plants_main},

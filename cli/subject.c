@@ -1,0 +1,132 @@
+#include "subject.h"
+#include "../ref/checked.h"
+#include "command.h"
+#include "selecting.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+int subject_option(const char *command, int c, struct subject_options *o) {
+    int64_t seed;
+    if (c == SUBJECT_SET) {
+        return sets_option(command, &o->sets, optarg);
+    }
+    if (c == SUBJECT_SEED) {
+        if (yaml_parse_integer(optarg, &seed) != NULL || seed < 0) {
+            return usage_error(command, "--seed %s: want an integer in 0 .. 9223372036854775807", optarg);
+        }
+        o->seed = (uint64_t)seed;
+        o->seeded = true;
+        return -1;
+    }
+    o->one_class = data_class_made(optarg, &o->class);
+    return o->one_class ? -1 : usage_error(command, "--data %s: want exact, coded, adv or rand", optarg);
+}
+
+bool subject_given(const struct subject_options *o) {
+    return o->sets.count > 0 || o->one_class || o->seeded;
+}
+
+char *subject_options_text(const struct subject_options *o) {
+    char *text = o->one_class ? must_format(" --data %s", data_class_names[o->class]) : must_strdup("");
+    char *sets = sets_text(&o->sets, o->seeded ? &o->seed : NULL);
+    char *all = must_format("%s%s", text, sets);
+    free(text);
+    free(sets);
+    return all;
+}
+
+/* ---- a case ---- */
+
+static bool find_case(const char *command, const struct case_list *list, const char *what,
+                      const struct test_case **found, struct error *e) {
+    bool *chosen = must_calloc(list->count + 1, sizeof *chosen);
+    const char *missed = NULL;
+    const size_t n = case_select(list, &what, 1, chosen, &missed);
+    for (size_t i = 0; i < list->count; ++i) {
+        *found = chosen[i] && *found == NULL ? &list->cases[i] : *found;
+    }
+    free(chosen);
+    return n == 1 ||
+           (n == 0 ? fail_missed(e, list, what, false)
+                   : fail(e, "'%s' selects %zu cases, and %s takes one: such as %s", what, n, command, (*found)->id));
+}
+
+bool subject_case(const char *command, const char *root, const char *what, struct subject *s, int *code,
+                  struct error *e) {
+    char *folder = must_format("%s/fixtures/cases", root), *models = must_format("%s/build/models", root);
+    const struct test_case *c = NULL;
+    *s = (struct subject){0};
+    *code = EXIT_INPUT;
+    bool good = case_list_load(folder, root, models, true, &s->list, e);
+    if (good && !find_case(command, &s->list, what, &c, e)) {
+        good = false;
+        *code = c == NULL ? EXIT_NOTHING_RAN : EXIT_INPUT;
+    }
+    good = good && case_operands(c, &s->operands, e);
+    if (good) {
+        s->values = must_calloc(3, sizeof *s->values);
+        s->shape = case_shape(c, s->values);
+        s->id = must_strdup(c->id);
+        note_sums(command, c->id, &s->operands.sums);
+        s->trial = (struct trial){.id = s->id,
+                                  .spec = c->spec,
+                                  .runner = &runner_machine,
+                                  .contract = c->contract,
+                                  .operands = &s->operands,
+                                  .shape = &s->shape};
+    }
+    free(folder);
+    free(models);
+    return good;
+}
+
+/* ---- a launch file ---- */
+
+static bool make_operands(const struct subject_options *o, const struct contract *c, struct subject *s,
+                          struct error *e) {
+    struct operands_request r = {.contract = c, .data = o->class};
+    if (!sets_operands(s->own, &s->shape, &r, e)) {
+        return false;
+    }
+    s->id = sets_id(s->own, &r, o->seed);
+    return operands_make(&r, &s->operands, e);
+}
+
+bool subject_launch(const char *command, const char *root, const char *path, const struct subject_options *o,
+                    struct subject *s, struct error *e) {
+    *s = (struct subject){.own = spec_load(path, root, e)};
+    const struct contract *c = s->own != NULL && s->own->contract != NULL ? contract_named(s->own->contract) : NULL;
+    if (s->own == NULL || !sets_check(s->own, &o->sets, e)) {
+        return false;
+    }
+    if (o->one_class && c == NULL) {
+        return fail(e, "%s: --data: there is no contract, and `fill` says what is in the buffers", path);
+    }
+    s->values = sets_merge(s->own, &o->sets, NULL, 0, &s->shape.count);
+    s->shape.values = s->values;
+    if (c != NULL && !make_operands(o, c, s, e)) {
+        return false;
+    }
+    note_sums(command, s->own->path, &s->operands.sums);
+    s->id = s->id != NULL ? s->id : must_format("run/%s/s%" PRIu64, s->own->kernel, o->seed);
+    s->trial = (struct trial){.id = s->id,
+                              .spec = s->own,
+                              .runner = &runner_machine,
+                              .contract = c,
+                              .operands = c != NULL ? &s->operands : NULL,
+                              .shape = &s->shape,
+                              .seed = o->seed};
+    return true;
+}
+
+void subject_free(struct subject *s) {
+    operands_free(&s->operands);
+    spec_free(s->own);
+    case_list_free(&s->list);
+    free(s->values);
+    free(s->id);
+    *s = (struct subject){0};
+}

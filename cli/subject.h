@@ -1,0 +1,49 @@
+/* One case, or one launch file with the values it is asked for, ready for a trial: what `explain` and `bisect` are
+ * about. */
+#ifndef CLI_SUBJECT_H
+#define CLI_SUBJECT_H
+
+#include "../gpu/case.h"
+#include "../oracles/trial.h"
+#include "judging.h"
+#include "sets.h"
+
+struct subject_options {
+    struct sets sets;
+    bool one_class; /* --data was given */
+    enum data_class class;
+    bool seeded; /* --seed was given */
+    uint64_t seed;
+};
+
+/* --set, --data, --seed: the values of getopt_long, and their rows of its table. */
+enum { SUBJECT_SET = 256, SUBJECT_DATA, SUBJECT_SEED, SUBJECT_OPTIONS };
+#define SUBJECT_LONG_OPTIONS                                                                                           \
+    {"set", required_argument, NULL, SUBJECT_SET}, {"data", required_argument, NULL, SUBJECT_DATA}, {                  \
+        "seed", required_argument, NULL, SUBJECT_SEED                                                                  \
+    }
+/* Takes one of them. -1, or the exit code after a message. */
+int subject_option(const char *command, int c, struct subject_options *o);
+bool subject_given(const struct subject_options *o); /* one of them was given */
+/* As they were given, each with a space ahead; the caller frees it. */
+char *subject_options_text(const struct subject_options *o);
+
+struct subject {
+    struct case_list list; /* of a case */
+    struct spec *own;      /* of a launch file */
+    struct shape_value *values;
+    struct shape shape;
+    struct operands operands;
+    char *id;
+    struct trial trial; /* all but the module, and threads */
+};
+
+/* The one case that `what` selects of all cases of the project. *code: EXIT_NOTHING_RAN where none, else EXIT_INPUT.
+ * *s is the caller's, also after a failure. */
+bool subject_case(const char *command, const char *root, const char *what, struct subject *s, int *code,
+                  struct error *e);
+bool subject_launch(const char *command, const char *root, const char *path, const struct subject_options *o,
+                    struct subject *s, struct error *e);
+void subject_free(struct subject *s);
+
+#endif
