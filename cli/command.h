@@ -22,6 +22,7 @@ int reference_main(int argc, char **argv);
 int census_main(int argc, char **argv);
 int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
+int mutate_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int bisect_main(int argc, char **argv);
 int greedy_main(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct {
     {"census", "what a kernel executes, by class and source line", census_main},
     {"audit", "what in a PTX file leaves bits open", audit_main},
     {"plants", "plant every fault, show which oracle names it", plants_main},
+    {"mutate", "make mutants of kernels, show which judge names each", mutate_main},
     {"prove", "layout proofs: fragments, banks", prove_main},
     {"bench", "time kernels against each other on a GPU, and only right ones", bench_main},
     {"greedy", "a model's greedy ids, kernel against reference", greedy_main},

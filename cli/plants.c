@@ -254,6 +254,39 @@ static void print_table(const struct field *all) {
     }
 }
 
+static bool is_red(const struct planted *x) {
+    bool red = false;
+    for (size_t i = 0; i < x->fault.count; ++i) {
+        red |= outcome_verdict(&x->fault.outcomes[i]) != VERDICT_PASS;
+    }
+    return red;
+}
+
+/* By the oracle that must name the fault: how many some judge called wrong, and how many that one, with its verdict. */
+static void print_sums(const struct field *all) {
+    size_t killed = 0, named = 0;
+    printf("\n%-12s  %6s  %6s  %13s\n", "oracle", "plants", "killed", "rightly named");
+    for (int o = 0; oracles[o] != NULL; ++o) {
+        size_t n[3] = {0};
+        for (size_t i = 0; i < all->count; ++i) {
+            const struct planted *x = &all->plants[i];
+            if (strcmp(x->plant.oracle, oracles[o]->name) == 0) {
+                n[0] += 1;
+                n[1] += is_red(x);
+                n[2] += x->named;
+            }
+        }
+        if (n[0] > 0) {
+            printf("%-12s  %6zu  %6zu  %13zu\n", oracles[o]->name, n[0], n[1], n[2]);
+        }
+    }
+    for (size_t i = 0; i < all->count; ++i) {
+        killed += is_red(&all->plants[i]);
+        named += all->plants[i].named;
+    }
+    printf("%zu of %zu killed, %zu rightly named\n", killed, all->count, named);
+}
+
 static void print_failures(const struct field *all) {
     for (size_t i = 0; i < all->count; ++i) {
         const struct planted *x = &all->plants[i];
@@ -398,6 +431,7 @@ static int plants(struct judging *j, int only, char *const *names, size_t name_c
         t.wall_seconds = omp_get_wtime() - start;
         print_table(&all);
         print_failures(&all);
+        print_sums(&all);
         good = j->json == NULL || write_json(j->json, &all, &t, &e);
         code = good ? (t.failed > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED) : EXIT_INPUT;
         printf("\n");
