@@ -5,7 +5,7 @@
 #include "../reports/terminal.h"
 #include "case_set.h"
 #include "command.h"
-#include "judging.h"
+#include "outputs.h"
 #include "plant.h"
 #include "selecting.h"
 #include <omp.h>
@@ -15,7 +15,7 @@
 
 static const char usage[] =
     "usage: warpproof gate [PATTERN]... [--all] [--cases FOLDER] [--plant NAME] [--canary] [--runner NAME]\n"
-    "                      [--device N|all] [--json FILE] [--stats] [-j N]\n"
+    "                      [--device N|all] [--json FILE] [--junit FILE] [--html FILE] [--stats] [-j N]\n"
     "\n"
     "Runs the cases of fixtures/cases (or those of them that a PATTERN selects) and judges every output bit and every\n"
     "memory access. A pattern is a case's id, a glob (* ? [, where * crosses '/'), or a part of an id.\n"
@@ -29,9 +29,7 @@ static const char usage[] =
     "planes:\n"
     "                     guards must be left alone, and outputs must be those of the plain builds, which run as well\n"
     "  --runner NAME      what runs the launches: machine (default), or device, a GPU here\n" DEVICES_USAGE
-    "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
-    "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
-    "  --stats            print instruction counts and rates\n"
+        JUDGING_REPORT_USAGE JUDGING_LAUNCH_USAGE "  --stats            print instruction counts and rates\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
@@ -54,6 +52,7 @@ struct gate {
     char *root;
     struct plant plant;
     struct case_set set;
+    struct recorded recorded;  /* what GPUs gave, with --html */
     struct ptx_module **plain; /* (kernel_count) with --canary, where the set has the canary builds; else all NULL */
     struct outcome *outcomes;  /* (outcome_count) */
     size_t outcome_count;
@@ -67,6 +66,7 @@ static void gate_free(struct gate *g) {
         ptx_free(g->plain[i]);
     }
     free(g->outcomes);
+    recorded_free(&g->recorded);
     free(g->plain);
     case_set_free(&g->set);
     plant_free(&g->plant);
@@ -143,7 +143,8 @@ static bool prepare(struct gate *g, int *code, struct error *e) {
                                              .program = program,
                                              .context = g,
                                              .nothing = nothing};
-    const bool good = case_set_open(&request, &g->set, code, e) && load_plain(g, e);
+    const bool good = case_set_open(&request, &g->set, code, e) && load_plain(g, e) &&
+                      (o->judging.html == NULL || evidence_all(g->root, &g->recorded, e));
     free(nothing);
     return good;
 }
@@ -283,7 +284,7 @@ static int gate(struct options *o) {
             printf("\n");
             terminal_stats(stdout, &t);
         }
-        good = o->judging.json == NULL || json_write(o->judging.json, g.outcomes, g.outcome_count, &t, &e);
+        good = outputs_write(&o->judging, "gate", g.outcomes, g.outcome_count, &t, &g.recorded, &e);
         if (good && !named) {
             good = fail(&e, "plant %s: no case is red by oracle %s (%s), so the plant proves nothing", g.plant.name,
                         g.plant.oracle, verdict_name(g.plant.verdict));

@@ -4,6 +4,7 @@
 #include "../oracles/trial.h"
 #include "../ref/checked.h"
 #include "../reports/json_node.h"
+#include "../reports/junit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: warpproof plants [NAME]... [--only GROUP] [--json FILE] [-j N]\n"
+    "usage: warpproof plants [NAME]... [--only GROUP] [--json FILE] [--junit FILE] [-j N]\n"
     "\n"
     "Plants the faults of fixtures/plants (all, or those of that NAME or glob), and shows which oracle names each. A\n"
     "plant passes when the oracle that must name its fault does, with the right verdict, and its clean twin is "
@@ -25,6 +26,7 @@ static const char usage[] =
     "                   kernels with a fault, on a few of their cases, and the kernels as they are\n"
     "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                   read-only; standard output is /dev/stdout, not -\n"
+    "  --junit FILE     write JUnit XML for a CI's test report, likewise\n"
     "  -j, --threads N  CPU threads (default: all)\n"
     "  --help           this text\n"
     "\n"
@@ -353,6 +355,49 @@ static bool write_json(const char *path, const struct field *all, const struct t
     return json_end(&lines, path, e);
 }
 
+static void put_red_twins(FILE *out, const struct planted *x) {
+    if (!x->named) {
+        fprintf(out, "not named by oracle %s (%s)\n", x->plant.oracle, verdict_name(x->plant.verdict));
+        terminal_failures(out, x->fault.outcomes, x->fault.count, SHOWN, 0);
+    }
+    if (!x->silent) {
+        fprintf(out, "the clean twin is red\n");
+        terminal_failures(out, x->clean.outcomes, x->clean.count, SHOWN, 0);
+    }
+}
+
+/* A plant is a case, a group a suite. */
+static bool write_junit(const char *path, const struct field *all, const struct totals *t, struct error *e) {
+    struct junit j = {.command = "plants", .seconds = t->wall_seconds};
+    junit_property(&j, "runner", "machine");
+    for (size_t i = 0; i < all->count; ++i) {
+        const struct planted *x = &all->plants[i];
+        const bool passed = x->named && x->silent;
+        char *suite = must_format("plants of group %s", plant_group_names[x->plant.group]);
+        struct junit_case *c = junit_add(&j, suite, x->plant.name, passed ? VERDICT_PASS : VERDICT_UNTESTED);
+        free(suite);
+        for (size_t k = 0; k < x->fault.count; ++k) {
+            c->seconds += x->fault.outcomes[k].seconds;
+        }
+        for (size_t k = 0; k < x->clean.count; ++k) {
+            c->seconds += x->clean.outcomes[k].seconds;
+        }
+        size_t size;
+        FILE *out = passed ? NULL : open_memstream(&c->body, &size);
+        if (out != NULL) {
+            put_red_twins(out, x);
+            if (fclose(out) != 0) {
+                free(c->body);
+                c->body = must_strdup("no memory for the message");
+            }
+            c->message = must_format("%.*s", (int)strcspn(c->body, "\n"), c->body);
+        }
+    }
+    const bool good = junit_write(path, &j, e);
+    junit_free(&j);
+    return good;
+}
+
 /* Loads the plants of the groups and names asked for. */
 static bool choose(struct field *all, int only, char *const *names, size_t name_count, int *code, struct error *e) {
     bool *used = must_calloc(name_count + 1, sizeof *used);
@@ -432,7 +477,8 @@ static int plants(struct judging *j, int only, char *const *names, size_t name_c
         print_table(&all);
         print_failures(&all);
         print_sums(&all);
-        good = j->json == NULL || write_json(j->json, &all, &t, &e);
+        good = (j->json == NULL || write_json(j->json, &all, &t, &e)) &&
+               (j->junit == NULL || write_junit(j->junit, &all, &t, &e));
         code = good ? (t.failed > 0 ? EXIT_KERNEL_WRONG : EXIT_PASSED) : EXIT_INPUT;
         printf("\n");
         terminal_last_line(stdout, &t);
@@ -458,6 +504,7 @@ int plants_main(int argc, char **argv) {
     enum { ONLY = 256 };
     static const struct option longs[] = {{"only", required_argument, NULL, ONLY},
                                           {"json", required_argument, NULL, JUDGING_JSON},
+                                          {"junit", required_argument, NULL, JUDGING_JUNIT},
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};

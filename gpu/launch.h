@@ -151,6 +151,10 @@ struct event_access { /* the other side of a race, or the copy that is in flight
     size_t bytes; /* of its lane's access */
 };
 
+struct event_lanes { /* of a warp's access of shared memory: which lanes, and their addresses from shared address 0 */
+    uint32_t mask, at[32];
+};
+
 struct event {
     enum event_kind kind;
     enum event_space space;
@@ -172,7 +176,8 @@ struct event {
     bool anonymous;          /* a real GPU: nobody knows by which thread and instruction */
     bool across_warps;       /* with `other`: of all accesses that are counted here, some are of two warps */
     struct event_access other;
-    uint64_t count; /* lane accesses of this kind at this site, all blocks together */
+    struct event_lanes lanes; /* of a race or a read before any store, in shared memory; mask 0: not kept */
+    uint64_t count;           /* lane accesses of this kind at this site, all blocks together */
 };
 
 struct trace_site {   /* one instruction of the entry, or of a function that it may call */

@@ -95,6 +95,7 @@ void findings_free(struct findings *f) {
         free(x->where.instruction);
         free(x->summary);
         free(x->suspects);
+        wrong_map_free(x->wrong);
         for (size_t k = 0; k < x->line_count; ++k) {
             free(x->lines[k].text);
         }

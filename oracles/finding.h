@@ -2,6 +2,7 @@
 #ifndef ORACLES_FINDING_H
 #define ORACLES_FINDING_H
 
+#include "wrong_map.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,11 @@ struct finding {
         char *text;
     } lines[FINDING_LINES]; /* the lines of the failure message, in order */
     size_t line_count;
+    struct {
+        uint32_t lanes, at[32]; /* shared addresses; lanes 0: not known */
+        unsigned bytes;         /* of one lane */
+    } shared;                   /* the access of the warp at `where` */
+    struct wrong_map *wrong; /* of parity and of what is not written: which cells of where.buffer, else NULL; owned */
 };
 
 struct findings {

@@ -35,4 +35,9 @@ struct banks_totals {
 struct banks_totals banks_table_text(FILE *out, const struct bank_table *t);
 bool banks_table_json(const char *path, const char *table, const struct bank_table *t, struct error *e);
 
+/* Which banks the lanes of one access ask for, by wavefront (svg_bank_map): freed by the caller; NULL: no memory.
+ * Addresses MUST be multiples of op->bytes. */
+char *banks_access_svg(const char *title, const struct bank_op *op, const uint32_t at[32], uint32_t active,
+                       size_t *size);
+
 #endif

@@ -446,6 +446,8 @@ void events_merge(struct event_table *into, const struct event_table *from);
 struct event *events_sorted(const struct event_table *t);
 /* Fills in block, warp, site and, where it is 0, a count of 1, and adds it to the block's events. */
 void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v);
+/* v.lanes of these lanes of an access. */
+void event_keep_lanes(struct event *v, uint32_t mask, const uint32_t at[LANES]);
 /* An event of no memory that these lanes have together; the first of them is named. */
 void event_of_lanes(struct warp *w, const struct record *r, uint32_t lanes, enum event_kind kind);
 
