@@ -16,7 +16,7 @@ static const char *const keys[PLANT_GROUPS][10] = {
     [PLANT_EDIT] = {"plant", "about", "kernel", "edits", "cases", "arch", "expect", "from", NULL},
     [PLANT_MACHINE] = {"plant", "about", "launch", "clean", "arch", "expect", "from", NULL}};
 static const char *const edit_keys[] = {"in", "text", "becomes", "times", NULL};
-static const char *const expect_keys[] = {"oracle", "verdict", NULL};
+static const char *const expect_keys[] = {"oracle", "verdict", "says", NULL};
 static const char *const clean_keys[] = {"entry", "then", "shape", NULL};
 
 static bool take(const struct yaml_doc *doc, const struct yaml_node *map, const char *key, char **out,
@@ -39,13 +39,22 @@ static bool read_expect(const struct yaml_doc *doc, struct plant *p, struct erro
         !yaml_require(doc, expect, "verdict", "expect", &node, e) || !yaml_string(doc, node, "verdict", &verdict, e)) {
         return false;
     }
+    const struct yaml_node *says = yaml_get(expect, "says");
+    if (says != NULL && !take(doc, expect, "says", &p->says, e)) {
+        return false;
+    }
+    const bool refused = strcmp(p->oracle, "input") == 0; /* whatever cannot be run: so it must be said what of it */
+    if (refused && says == NULL) {
+        return yaml_fail(doc, expect, 0, e, "expect.says: oracle input needs a part of its words");
+    }
     const bool known_verdict = verdict_named(verdict, &p->verdict);
-    if (!known_verdict ||
-        !(verdict_is_wrong_kernel(p->verdict) || (p->group == PLANT_MACHINE && p->verdict == VERDICT_INPUT))) {
+    if (!known_verdict || (refused                             ? p->verdict != VERDICT_INPUT
+                           : p->verdict == VERDICT_INPUT ? p->group != PLANT_MACHINE
+                                                               : !verdict_is_wrong_kernel(p->verdict))) {
         return yaml_fail(doc, node, 0, e,
                          "expect.verdict: a verdict that a wrong kernel gets, such as DIFFERS or GUARD");
     }
-    bool known = false;
+    bool known = refused;
     for (size_t i = 0; oracles[i] != NULL; ++i) {
         known |= strcmp(oracles[i]->name, p->oracle) == 0;
     }
@@ -320,6 +329,7 @@ void plant_free(struct plant *p) {
     free(p->launch);
     free(p->clean_entry);
     free(p->oracle);
+    free(p->says);
     *p = (struct plant){0};
 }
 

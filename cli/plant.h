@@ -29,6 +29,7 @@ struct plant {
     char *name, *about;
     char *oracle;
     enum verdict verdict;
+    char *says;  /* a part of what the oracle must say, or NULL; not NULL for oracle "input", which refuses to run */
     char **from; /* (from_count) entries of the catalogues, each once: "C17", "B102" */
     size_t from_count;
     char *kernel;        /* all but PLANT_MACHINE */

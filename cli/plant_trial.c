@@ -25,7 +25,8 @@ static void trials_free(struct trials *t) {
 static bool is_named(const struct plant *p, const struct outcome *o) {
     for (size_t i = 0; i < o->findings.count; ++i) {
         const struct finding *f = &o->findings.items[i];
-        if (f->verdict == p->verdict && strcmp(f->oracle, p->oracle) == 0) {
+        if (f->verdict == p->verdict && strcmp(f->oracle, p->oracle) == 0 &&
+            (p->says == NULL || strstr(f->summary, p->says) != NULL)) {
             return true;
         }
     }

@@ -125,14 +125,15 @@ static void print_sums(const struct field *all) {
         print_row(plant_group_names[g], &groups[g]);
     }
     printf("\n%-12s  %6s  %6s  %13s\n", "oracle", "plants", "killed", "rightly named");
-    for (int o = 0; oracles[o] != NULL; ++o) {
+    for (int o = -1; o < 0 || oracles[o] != NULL; ++o) {
+        const char *name = o < 0 ? "input" : oracles[o]->name; /* that a launch can begin at all is no oracle's */
         struct sums n = {0};
         for (size_t i = 0; i < all->count; ++i) {
-            if (strcmp(all->plants[i].plant.oracle, oracles[o]->name) == 0) {
+            if (strcmp(all->plants[i].plant.oracle, name) == 0) {
                 add_to_sums(&n, &all->plants[i]);
             }
         }
-        print_row(oracles[o]->name, &n);
+        print_row(name, &n);
     }
     print_entries(all);
     printf("%zu clean runs, %zu false alarms\n", runs, alarms);
