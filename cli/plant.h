@@ -11,6 +11,7 @@
 
 #include "../gpu/expr.h"
 #include "../gpu/launch.h"
+#include "../gpu/ptx/ptx.h"
 #include "../gpu/spec.h"
 #include "../oracles/explain.h"
 #include "../ref/error.h"
@@ -58,9 +59,10 @@ void plant_free(struct plant *p);
  * group, and of PLANT_CANARY never. */
 char **plant_names(const char *root, enum plant_group group, size_t *n);
 
-/* The launch file and the PTX of the kernel that a plant of PLANT_EDIT changes, s being the kernel's own: edited, read
- * and parsed; both the caller's. Fails where a text does not stand there as often as the plant says. */
-bool plant_edited(const struct plant *p, const struct spec *s, const char *root, struct spec **spec,
-                  struct ptx_module **module, struct error *e);
+/* The launch file and the PTX of the kernel that a plant of PLANT_EDIT changes, the kernel's own being s and `own`:
+ * edited and read; *spec and *module are the caller's. Fails where a text does not stand there as often as the plant
+ * says, and where what it becomes cannot be read; then both are NULL. */
+bool plant_edited(const struct plant *p, const struct spec *s, const struct ptx_module *own, const char *root,
+                  struct spec **spec, struct ptx_module **module, struct error *e);
 
 #endif

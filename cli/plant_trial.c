@@ -112,22 +112,20 @@ static char *canary_path(const char *root, const char *ptx, bool plant) {
     return must_format("%s/fixtures/ptx/canary/%s%s", root, plant ? "plants/" : "", name != NULL ? name + 1 : ptx);
 }
 
-/* The kernel with its fault, or as it is. */
-static bool load_program(const struct field *all, const struct plant *p, const struct spec *s, bool clean,
-                         struct program *to, struct error *e) {
+/* The kernel with its fault, or, where `own` is NULL, as it is; own is that then. */
+static bool load_program(const struct field *all, const struct plant *p, const struct spec *s,
+                         const struct program *own, struct program *to, struct error *e) {
     *to = (struct program){.spec = s};
-    if (p->group == PLANT_EDIT && !clean) {
-        if (!plant_edited(p, s, all->root, &to->edited, &to->module, e)) {
-            return false;
-        }
+    if (p->group == PLANT_EDIT && own != NULL) {
+        const bool good = plant_edited(p, s, own->module, all->root, &to->edited, &to->module, e);
         to->spec = to->edited;
-        return true;
+        return good;
     }
-    const char *ptx = clean || p->group == PLANT_EDIT ? s->ptx : p->ptx;
+    const char *ptx = own == NULL ? s->ptx : p->ptx;
     if (p->group != PLANT_CANARY) {
         return (to->module = ptx_load(ptx, e)) != NULL;
     }
-    char *path = canary_path(all->root, ptx, !clean);
+    char *path = canary_path(all->root, ptx, own != NULL);
     to->module = ptx_load(path, e);
     to->plain = to->module != NULL ? ptx_load(ptx, e) : NULL;
     free(path);
@@ -181,8 +179,8 @@ static void run_kernel(const struct field *all, struct planted *x) {
     const bool good =
         (count > 0 || fail(&e, "kernel %s has no cases%s%s", p->kernel, p->cases != NULL ? " that match " : "",
                            p->cases != NULL ? p->cases : "")) &&
-        load_program(all, p, mine[0]->spec, false, &planted, &e) &&
-        load_program(all, p, mine[0]->spec, true, &kept, &e);
+        load_program(all, p, mine[0]->spec, NULL, &kept, &e) &&
+        load_program(all, p, mine[0]->spec, &kept, &planted, &e);
     const size_t wanted = count < CASES_OF_A_PLANT ? count : CASES_OF_A_PLANT;
     for (size_t i = 0; good && i < wanted && !x->named; ++i) {
         const struct test_case *c = mine[(2 * i + 1) * count / (2 * wanted)];

@@ -91,21 +91,27 @@ static void print_row(const char *name, const struct sums *n) {
 
 /* Of the catalogues of real faults: how many entries are planted, by how many plants. A canary build is none more. */
 static void print_entries(const struct field *all) {
+    const char **seen = NULL;
     size_t entries = 0, plants = 0;
     for (size_t i = 0; i < all->count; ++i) {
         const struct plant *p = &all->plants[i].plant;
-        plants += p->from_count > 0 && p->group != PLANT_CANARY;
+        if (p->group == PLANT_CANARY || p->from_count == 0) {
+            continue;
+        }
+        ++plants;
         for (size_t k = 0; k < p->from_count; ++k) {
-            bool seen = false;
-            for (size_t j = 0; j < i && !seen; ++j) {
-                for (size_t m = 0; m < all->plants[j].plant.from_count; ++m) {
-                    seen |= strcmp(all->plants[j].plant.from[m], p->from[k]) == 0;
-                }
+            size_t at = 0;
+            while (at < entries && strcmp(seen[at], p->from[k]) != 0) {
+                ++at;
             }
-            entries += !seen;
+            if (at == entries) {
+                seen = must_realloc(seen, entries + 1, sizeof *seen);
+                seen[entries++] = p->from[k];
+            }
         }
     }
-    printf("\n%zu of real faults, %zu entries of docs/plants.md\n", plants, entries);
+    free(seen);
+    printf("\nreal faults: %zu, in %zu plants (docs/plants.md)\n", entries, plants);
 }
 
 /* By group, and by the oracle that must name the fault: how many some judge called wrong, and how many that one, with
@@ -136,7 +142,7 @@ static void print_sums(const struct field *all) {
         print_row(name, &n);
     }
     print_entries(all);
-    printf("%zu clean runs, %zu false alarms\n", runs, alarms);
+    printf("clean twins: %zu runs, %zu false alarms\n", runs, alarms);
     printf("%zu of %zu killed, %zu rightly named\n", whole.killed, whole.plants, whole.named);
 }
 
