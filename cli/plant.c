@@ -48,9 +48,9 @@ static bool read_expect(const struct yaml_doc *doc, struct plant *p, struct erro
         return yaml_fail(doc, expect, 0, e, "expect.says: oracle input needs a part of its words");
     }
     const bool known_verdict = verdict_named(verdict, &p->verdict);
-    if (!known_verdict || (refused                             ? p->verdict != VERDICT_INPUT
+    if (!known_verdict || (refused                       ? p->verdict != VERDICT_INPUT
                            : p->verdict == VERDICT_INPUT ? p->group != PLANT_MACHINE
-                                                               : !verdict_is_wrong_kernel(p->verdict))) {
+                                                         : !verdict_is_wrong_kernel(p->verdict))) {
         return yaml_fail(doc, node, 0, e,
                          "expect.verdict: a verdict that a wrong kernel gets, such as DIFFERS or GUARD");
     }
@@ -235,8 +235,7 @@ static bool read_arch(const struct yaml_doc *doc, struct plant *p, struct error 
 static bool read_plant(const struct yaml_doc *doc, const char *name, struct plant *p, struct error *e) {
     if (!yaml_expect(doc, doc->root, YAML_MAPPING, "a plant", e) ||
         !yaml_check_keys(doc, doc->root, "a plant", keys[p->group], e) || !take(doc, doc->root, "plant", &p->name, e) ||
-        !take(doc, doc->root, "about", &p->about, e) || !read_expect(doc, p, e) ||
-        !read_from(doc, p, e)) {
+        !take(doc, doc->root, "about", &p->about, e) || !read_expect(doc, p, e) || !read_from(doc, p, e)) {
         return false;
     }
     if (strcmp(p->name, name) != 0) {

@@ -176,11 +176,10 @@ static void run_kernel(const struct field *all, struct planted *x) {
     }
     struct error e;
     struct program planted = {0}, kept = {0};
-    const bool good =
-        (count > 0 || fail(&e, "kernel %s has no cases%s%s", p->kernel, p->cases != NULL ? " that match " : "",
-                           p->cases != NULL ? p->cases : "")) &&
-        load_program(all, p, mine[0]->spec, NULL, &kept, &e) &&
-        load_program(all, p, mine[0]->spec, &kept, &planted, &e);
+    const bool good = (count > 0 || fail(&e, "kernel %s has no cases%s%s", p->kernel,
+                                         p->cases != NULL ? " that match " : "", p->cases != NULL ? p->cases : "")) &&
+                      load_program(all, p, mine[0]->spec, NULL, &kept, &e) &&
+                      load_program(all, p, mine[0]->spec, &kept, &planted, &e);
     const size_t wanted = count < CASES_OF_A_PLANT ? count : CASES_OF_A_PLANT;
     for (size_t i = 0; good && i < wanted && !x->named; ++i) {
         const struct test_case *c = mine[(2 * i + 1) * count / (2 * wanted)];

@@ -91,12 +91,14 @@ Test(command_plants, bad_arguments) {
 
 Test(command_plants, json) {
     struct result r = run_command("plants uninit_shared --json /dev/stdout");
-    cr_expect(strstr(r.text, "{\"plant\": \"uninit_shared\", \"group\": \"machine\", \"about\": ") &&
-                  strstr(r.text, "\"expect\": {\"oracle\": \"uninit\", \"verdict\": \"HAZARD\"}, \"from\": [], \"named\": true, "
-                                 "\"clean_is_silent\": true, \"findings\": [{\"case\": \"plants/uninit_shared\", "
-                                 "\"oracle\": \"uninit\", \"verdict\": \"HAZARD\", \"summary\": ") &&
-                  strstr(r.text, "\"clean_findings\": []}\n{\"summary\": {\"passed\": 1, \"failed\": 0, "),
-              "%s", r.text);
+    cr_expect(
+        strstr(r.text, "{\"plant\": \"uninit_shared\", \"group\": \"machine\", \"about\": ") &&
+            strstr(r.text,
+                   "\"expect\": {\"oracle\": \"uninit\", \"verdict\": \"HAZARD\"}, \"from\": [], \"named\": true, "
+                   "\"clean_is_silent\": true, \"findings\": [{\"case\": \"plants/uninit_shared\", "
+                   "\"oracle\": \"uninit\", \"verdict\": \"HAZARD\", \"summary\": ") &&
+            strstr(r.text, "\"clean_findings\": []}\n{\"summary\": {\"passed\": 1, \"failed\": 0, "),
+        "%s", r.text);
     free(r.text);
 }
 
@@ -186,9 +188,9 @@ Test(command_plants, watches_are_switched, .timeout = 600) {
 
 /* What `from`, `says` and `edits` may be. */
 Test(command_plants, hostile_files, .init = make_folder, .fini = remove_folder) {
-#define HEAD "plant: p\nabout: a\nlaunch: uninit_shared.launch.yaml\nclean: {entry: uninit_shared_clean}\n"
+#define HEAD     "plant: p\nabout: a\nlaunch: uninit_shared.launch.yaml\nclean: {entry: uninit_shared_clean}\n"
 #define EXPECTED "expect: {oracle: uninit, verdict: HAZARD}\n"
-#define REFUSED HEAD "expect: {oracle: input, verdict: "
+#define REFUSED  HEAD "expect: {oracle: input, verdict: "
     static const struct {
         const char *text, *says;
         int code;
@@ -228,8 +230,8 @@ Test(command_plants, hostile_files, .init = make_folder, .fini = remove_folder) 
 /* Of a launch file and of PTX; and edits that are none. */
 Test(command_plants, edits, .init = make_folder, .fini = remove_folder) {
 #define EDIT(edits) "plant: p\nabout: a\nkernel: quantize_pad40\n" edits
-#define DIFFER "expect: {oracle: parity, verdict: DIFFERS}\n"
-#define ONE(text) EDIT("edits: [{" text "}]\n" DIFFER)
+#define DIFFER      "expect: {oracle: parity, verdict: DIFFERS}\n"
+#define ONE(text)   EDIT("edits: [{" text "}]\n" DIFFER)
     static const struct {
         const char *text, *says;
         int code;

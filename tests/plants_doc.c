@@ -94,7 +94,8 @@ Test(plants_doc, the_table_is_what_the_plants_say) {
         char *cells[COLUMNS], *rest = line + 1;
         for (size_t i = 0; i < COLUMNS; ++i) {
             cells[i] = strsep(&rest, "|");
-            cr_assert(cells[i] != NULL && cells[i][0] == ' ' && strlen(cells[i]) > 2, "row %zu of docs/plants.md", rows);
+            cr_assert(cells[i] != NULL && cells[i][0] == ' ' && strlen(cells[i]) > 2, "row %zu of docs/plants.md",
+                      rows);
         }
         char *entry = strtok(cells[0], " ");
         cr_expect(order(entry) > last, "docs/plants.md: %s is out of order", entry);
