@@ -278,6 +278,8 @@ Test(command_plants, canary_builds_and_entries) {
                   strstr(r.text, "real faults: 1, in 1 plants") && strstr(r.text, "2 of 2 killed, 2 rightly named"),
               "%s", r.text);
     free(r.text);
+    expect_result(run_command("explain */quantize_pad40/nt1.id32/rand/s1 --plant codes_truncated"), 2,
+                  "plant codes_truncated is one of a kernel's words: warpproof plants codes_truncated");
     expect_result(run_command("plants --only canary"), 0, "canary             2       2              2");
     expect_result(run_command("plants --only edit 'codes_*'"), 0, "clean twins: 1 runs, 0 false alarms");
     r = run_command("list plants");
