@@ -318,7 +318,9 @@ Test(report_files, every_command_writes_them) {
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
     html = read_good("r.html", &size);
-    cr_expect(strstr(html, "warp 1: wavefronts 1, conflicts 0") && strstr(html, ">st32</text>"), "%s", html);
+    cr_expect(strstr(html, "warp 1: wavefronts 1, conflicts 0") && strstr(html, "aria-label=\"st32\"") &&
+                  strstr(html, "no_barrier.cu:6</th><td class=\"word\"><code>st.shared.u32</code></td><td>16</td>"),
+              "%s", html);
     free(html);
     run = must_format("run fixtures/plants/machine/never_written.launch.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
