@@ -12,7 +12,7 @@ enum {
     HTML_IDS = 200,         /* ids of one list; the rest is counted */
     HTML_PASSED = 400,      /* right cases that are listed one by one; of more runs only the numbers */
     HTML_STAGED = 5,        /* kinds of failure that a run of many cases explains */
-    HTML_MESSAGE = 1 << 16, /* bytes of one message; the rest is counted */
+    HTML_MESSAGE = 1 << 14, /* bytes of one message; the rest is counted */
     HTML_FULL = 8 << 20,    /* bytes of the page after which there are no more pictures */
 };
 

@@ -147,7 +147,20 @@ static bool bank_op_of(const char *instruction, uint32_t lanes, const uint32_t a
     "T4: lane 4 takes a word of this bank in this wavefront; T0+7: lane 0 and 7 more lanes take the same word; "       \
     "colours: the first lane / 4"
 
-/* what: ahead of the place, "banks at". */
+/* "launch 2, gpu/kernels/x.cu:143"; the caller frees it. */
+static char *place_text(const struct where *p) {
+    return p->launch > 0 ? must_format("launch %zu, %s", p->launch, where_text(p)) : must_strdup(where_text(p));
+}
+
+/* "st.shared.v4.u32"; the caller frees it. */
+static char *name_text(const struct where *p) {
+    const char *text = p->instruction != NULL ? p->instruction : "";
+    text += text[0] == '@' ? strcspn(text, " \t") : 0;
+    text += strspn(text, " \t");
+    return must_format("%.*s", (int)strcspn(text, " \t"), text);
+}
+
+/* what: which access this is. */
 static void put_access(FILE *out, const char *what, const struct where *at, uint32_t lanes,
                        const uint32_t addresses[32], unsigned bytes) {
     struct bank_op op;
@@ -157,13 +170,16 @@ static void put_access(FILE *out, const char *what, const struct where *at, uint
     }
     const uint32_t active = lanes & bank_op_lanes(&op);
     const struct bank_plan p = bank_plan(&op, addresses, active);
+    char *place = place_text(at), *name = name_text(at);
     char *caption =
-        must_format("%s %s, block (%u,%u,%u) warp %u: wavefronts %u, conflicts %u", what, at->instruction, at->block[0],
-                    at->block[1], at->block[2], at->warp, p.count.wavefronts, p.count.conflicts);
+        must_format("banks, %s: %s at %s, block (%u,%u,%u) warp %u: wavefronts %u, conflicts %u", what, name, place,
+                    at->block[0], at->block[1], at->block[2], at->warp, p.count.wavefronts, p.count.conflicts);
     size_t size;
     const size_t count = banks_touches(&op, addresses, active, touches);
     put_svg(out, caption, svg_page_bank_map(op.name, touches, count, &size), BANK_LEGEND);
     free(caption);
+    free(place);
+    free(name);
 }
 
 static bool same_text(const char *a, const char *b) {
@@ -176,21 +192,9 @@ static bool same_place(const struct where *a, const struct where *b) {
            a->inlined_line == b->inlined_line && same_text(a->inlined_file, b->inlined_file);
 }
 
-static char *place_text(const struct where *p) {
-    const char *launch = p->launch > 0 ? "launch " : "";
-    char number[32] = "";
-    if (p->launch > 0) {
-        snprintf(number, sizeof number, "%zu, ", p->launch);
-    }
-    return must_format("%s%s%s", launch, number, where_text(p));
-}
-
 static void put_site(FILE *out, const struct bank_site *b) {
     char *place = place_text(&b->where);
-    const char *text = b->where.instruction != NULL ? b->where.instruction : "";
-    text += text[0] == '@' ? strcspn(text, " \t") : 0;
-    text += strspn(text, " \t");
-    char *name = must_format("%.*s", (int)strcspn(text, " \t"), text);
+    char *name = name_text(&b->where);
     fputs("<tr><th scope=\"row\">", out);
     markup_text(out, place);
     fputs("</th><td class=\"word\"><code>", out);
@@ -225,7 +229,7 @@ static void put_sites(FILE *out, const struct bank_sites *s) {
     }
     for (size_t i = 0; i < s->count && maps < SITE_MAPS && s->items[i].worst.conflicts > 0; ++i, ++maps) {
         const struct bank_site *b = &s->items[i];
-        put_access(out, "banks, worst access at", &b->where, b->worst.lanes, b->worst.at, b->worst.bytes);
+        put_access(out, "worst access", &b->where, b->worst.lanes, b->worst.at, b->worst.bytes);
     }
 }
 
@@ -285,8 +289,7 @@ void html_fault_pictures(FILE *out, const struct finding *f, const struct bank_s
     for (size_t i = 0; i < banks->count; ++i) {
         const struct bank_site *b = &banks->items[i];
         if (same_place(&b->where, &f->where)) {
-            put_access(out, "banks of this site, worst access:", &b->where, b->worst.lanes, b->worst.at,
-                       b->worst.bytes);
+            put_access(out, "worst access of this place", &b->where, b->worst.lanes, b->worst.at, b->worst.bytes);
             return;
         }
     }
@@ -304,7 +307,7 @@ void html_access_pictures(FILE *out, const struct outcome *o, const struct bank_
         }
         if (!again) {
             put_lanes(out, instruction);
-            put_access(out, "banks at", &f->where, f->shared.lanes, f->shared.at, f->shared.bytes);
+            put_access(out, "as found", &f->where, f->shared.lanes, f->shared.at, f->shared.bytes);
             shown[count++] = instruction;
         }
     }

@@ -98,6 +98,19 @@ static void put_sums(FILE *out, const struct sums *s, double seconds) {
             s->skipped, seconds);
 }
 
+/* A character that is cut in two becomes U+FFFD. */
+static void put_body(FILE *out, const char *body) {
+    const size_t size = strlen(body);
+    char *start = must_format("%.*s", JUNIT_MESSAGE, body);
+    fputc('>', out);
+    markup_text(out, start);
+    if (size > JUNIT_MESSAGE) {
+        fprintf(out, "\n... and %zu more bytes", size - JUNIT_MESSAGE);
+    }
+    fputs("</failure>\n", out);
+    free(start);
+}
+
 static void put_case(FILE *out, const struct junit_case *c) {
     fputs("    <testcase", out);
     attribute(out, "classname", c->kernel);
@@ -116,11 +129,11 @@ static void put_case(FILE *out, const struct junit_case *c) {
     if (!skipped) {
         attribute(out, "type", verdict_name(c->verdict));
     }
-    attribute(out, "message", c->message != NULL ? c->message : "");
+    char *message = must_format("%.*s", JUNIT_MESSAGE, c->message != NULL ? c->message : "");
+    attribute(out, "message", message);
+    free(message);
     if (c->body != NULL) {
-        fputc('>', out);
-        markup_text(out, c->body);
-        fputs("</failure>\n", out);
+        put_body(out, c->body);
     } else {
         fputs("/>\n", out);
     }

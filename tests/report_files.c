@@ -331,6 +331,104 @@ Test(report_files, every_command_writes_them) {
     expect_files("1 passed, 0 failed, 0 skipped", 0, "plants uninit_shared");
 }
 
+static size_t times(const char *text, const char *part) {
+    size_t n = 0;
+    for (; (text = strstr(text, part)) != NULL; ++text)
+        ++n;
+    return n;
+}
+
+static void expect_parts(const char *html, const char *const *parts, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        cr_expect(strstr(html, parts[i]), "no %s in\n%s", parts[i], html);
+}
+
+#define THREE "--plant three_faults_at_once '*mmq_wide_ldb_kd8/nt70.od70.id256/rand*'"
+#define WRONG(stage, wrong, compared)                                                                                  \
+    "<th scope=\"row\">" stage "</th><td class=\"word\"><span class=\"bad\">WRONG</span></td><td>" wrong               \
+    "</td><td>" compared "</td>"
+
+/* Each stage with its fault, the registers that the fault is of, the banks of the store, and whose evidence there is.
+ */
+static const char *const three_parts[] = {
+    WRONG("staging", "4342", "77824 bytes"),
+    WRONG("fragments", "38912", "196608 registers"),
+    WRONG("rescale", "2450", "4900 cells"),
+    "<th scope=\"row\">sums</th><td class=\"word\"><span class=\"good\">ok</span>",
+    "<h4>Fault 3 of 3: rescale</h4>",
+    "mma.m16n8k32.s8/A: 64 of 128 registers of a warp were given something wrong, 38912 times in all",
+    "banks, worst access of this place: st.shared.v2.u32 at gpu/kernels/stage_pad40.cuh:61 (inlined at "
+    "gpu/kernels/mmq_wide_ldb.cu:94), block (0,0,0) warp 0: wavefronts 16, conflicts 14",
+    "<th scope=\"row\">gpu/kernels/mmq_wide_ldb.cu:73</th><td class=\"word\"><code>ld.shared.v2.u32</code></td>"
+    "<td>512</td><td>512</td><td class=\"dim\">0</td><td>1</td>",
+    "<span class=\"bad\">stale: of another program</span>",
+};
+
+Test(report_files, explain_writes_a_page) {
+    size_t size;
+    expect_result(run_command("explain " THREE " --html %s/r.html", run_folder), 1, "fault 3 of 3");
+    char *html = read_good("r.html", &size);
+    expect_parts(html, three_parts, sizeof three_parts / sizeof *three_parts);
+    cr_expect(times(html, "<path class=\"m\"") == 64 && times(html, "<h4>Fault") == 3, "%s", html);
+    free(html);
+    if (command_stride() > 1)
+        return;
+    expect_result(run_command("explain '*mmq_wide_ldb_kd8/nt70.od70.id256/rand*' --html %s/r.html", run_folder), 0,
+                  "PASS");
+    html = read_good("r.html", &size);
+    static const char *const right_parts[] = {"<span class=\"good\">1 passed</span>",
+                                              "<span class=\"good\">current</span>", "its bytes are those of this run",
+                                              "<code>ldmatrix.sync.aligned"};
+    expect_parts(html, right_parts, 4);
+    cr_expect(times(html, "<h4>Fault") == 0 && times(html, "class=\"bad\"") == 0, "%s", html);
+    free(html);
+}
+
+/* A run of cases explains the first kinds of failure; a right one with the evidence of its kernel. */
+Test(report_files, gate_explains_red_cases) {
+    size_t size;
+    expect_result(run_command("gate " THREE " --html %s/r.html", run_folder), 1, "0 passed, 1 failed");
+    char *html = read_good("r.html", &size);
+    expect_parts(html, three_parts, sizeof three_parts / sizeof *three_parts);
+    cr_expect(strstr(html, "evidence</th></tr>") && strstr(html, "<td>0/1</td></tr>"), "%s", html);
+    free(html);
+}
+
+/* No page is larger than a browser takes: pictures and long messages have an end, and that is said. */
+Test(report_files, pages_have_an_end) {
+    enum { KINDS = 30, CELLS = 128 };
+    uint8_t *wrong = must_calloc(CELLS * CELLS, 1);
+    for (size_t i = 0; i < CELLS * CELLS; ++i)
+        wrong[i] = (i + i / CELLS) % 2;
+    char *text = must_calloc(HTML_MESSAGE + 100, 1);
+    memset(text, 'x', HTML_MESSAGE + 99);
+    struct outcome o[KINDS];
+    for (size_t i = 0; i < KINDS; ++i) {
+        char *kind = must_format("kind %zu", i);
+        o[i] = red(kind, kind, i == 0 ? text : kind);
+        struct finding *f = &o[i].findings.items[0];
+        for (size_t k = f->line_count; i == 0 && k < FINDING_LINES; ++k)
+            finding_line(f, "more", "%s", text);
+        wrong_map_free(f->wrong);
+        f->wrong = wrong_map_of(wrong, CELLS, CELLS, "token", "row");
+        free(kind);
+    }
+    write_both(o, KINDS);
+    size_t size;
+    char *html = read_good("a.html", &size);
+    cr_expect_lt(size, 10 << 20, "%zu bytes", size);
+    cr_expect(strstr(html, " more bytes</pre>") && times(html, "<svg class=\"heat\"") <= HTML_PICTURES &&
+                  (strstr(html, "Of the first 20 there are pictures") || strstr(html, "the page would be too large")),
+              "nothing is left out");
+    free(html);
+    char *xml = read_good("a.xml", &size);
+    cr_expect(strstr(xml, " more bytes</failure>"), "the message is whole");
+    free(xml);
+    free_all(o, KINDS);
+    free(text);
+    free(wrong);
+}
+
 Test(report_files, a_file_is_written_whole_or_not_at_all) {
     expect_result(run_command("run docs/examples/dequant_q8.yaml --junit %s/x --html %s/x", run_folder, run_folder), 2,
                   "--junit and --html are the same file");
