@@ -105,7 +105,7 @@ static void expect_report(const char *name, size_t failures) {
 
 Test(recipes, verify_a_project) {
     make_project();
-    char *drop = must_format("cd %s && rm kernels/wrong_scale.* kernels/*.cu bin/nvcc", run_folder);
+    char *drop = must_format("cd %s && rm kernels/wrong_scale.* && rm kernels/*.cu bin/nvcc", run_folder);
     for (size_t i = 0; i < 2; ++i) {
         size_t steps;
         char *script = script_of(&recipes[i], &steps);
