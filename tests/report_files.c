@@ -5,6 +5,7 @@
 #include "../reports/html_pictures.h"
 #include "../reports/junit.h"
 #include "command_run.h"
+#include "junit_check.h"
 #include "markup_check.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -34,6 +35,8 @@ static char *read_all(const char *name, size_t *size) {
 /* The text of a file that is well-formed. */
 static char *read_good(const char *name, size_t *size) {
     char *text = read_all(name, size), *fault = markup_fault(text, *size, strstr(name, ".html") != NULL);
+    cr_assert(fault == NULL, "%s: %s", name, fault);
+    fault = strstr(name, ".xml") != NULL && *size < 1 << 18 ? junit_fault(text) : NULL;
     cr_assert(fault == NULL, "%s: %s", name, fault);
     return text;
 }
@@ -86,6 +89,41 @@ Test(report_files, the_checker_can_fail) {
         cr_expect(fault != NULL, "%s passes", body);
         free(fault);
         free(text);
+    }
+}
+
+#define SUMS(n, f) " tests=\"" n "\" failures=\"" f "\" errors=\"0\" skipped=\"0\" time=\"0.5\">"
+#define SUITES(n, f, body)                                                                                             \
+    "<testsuites name=\"r\"" SUMS(n, f) "<testsuite name=\"s\"" SUMS(n, f) body "</testsuite></testsuites>"
+#define CASE(more) "<testcase classname=\"a\" name=\"b\" time=\"1\"" more
+
+Test(report_files, the_rules_of_junit_can_be_broken) {
+    static const char *const good[] = {
+        SUITES("1", "0", CASE("/>")), SUITES("1", "0", CASE(" file=\"x.cu\" line=\"3\"></testcase>")),
+        SUITES("1", "1", CASE("><failure type=\"t\" message=\"m\">text</failure></testcase>"))};
+    static const char *const bad[] = {SUITES("2", "0", CASE("/>")),
+                                      SUITES("1", "1", CASE("/>")),
+                                      SUITES("2", "0", CASE("/>") CASE("/>")),
+                                      SUITES("1", "0", CASE(" file=\"x.cu\"/>")),
+                                      SUITES("1", "0", CASE(" line=\"3\"/>")),
+                                      SUITES("1", "0", "<testcase name=\"b\" time=\"1\"/>"),
+                                      SUITES("1", "0", "<testcase classname=\"a\" name=\"\" time=\"1\"/>"),
+                                      SUITES("1", "0", "<testcase classname=\"a\" name=\"b\" time=\"-1\"/>"),
+                                      SUITES("1", "0", "<testcase classname=\"a\" name=\" time=\"/>"),
+                                      SUITES("1", "1", CASE("><failure type=\"t\">text</failure></testcase>")),
+                                      SUITES("1", "1", CASE("><failure message=\"t\">text</failure></testcase>")),
+                                      SUITES("1", "0", CASE("><system-out>text</system-out></testcase>")),
+                                      SUITES("1", "0", CASE("/>") "<properties></properties>"),
+                                      "<testsuite name=\"s\"" SUMS("1", "0") CASE("/>") "</testsuite>"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
+        char *fault = junit_fault(good[i]);
+        cr_expect(fault == NULL, "%s: %s", good[i], fault);
+        free(fault);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char *fault = junit_fault(bad[i]);
+        cr_expect(fault != NULL, "%s passes", bad[i]);
+        free(fault);
     }
 }
 
@@ -387,7 +425,9 @@ Test(report_files, explain_writes_a_page) {
 /* A run of cases explains the first kinds of failure; a right one with the evidence of its kernel. */
 Test(report_files, gate_explains_red_cases) {
     size_t size;
-    expect_result(run_command("gate " THREE " --html %s/r.html", run_folder), 1, "0 passed, 1 failed");
+    expect_result(run_command("gate " THREE " --html %s/r.html --junit %s/r.xml", run_folder, run_folder), 1,
+                  "0 passed, 1 failed");
+    free(read_good("r.xml", &size));
     char *html = read_good("r.html", &size);
     expect_parts(html, three_parts, sizeof three_parts / sizeof *three_parts);
     cr_expect(strstr(html, "evidence</th></tr>") && strstr(html, "<td>0/1</td></tr>"), "%s", html);
