@@ -100,10 +100,12 @@ static bool write_page(const struct options *o, const struct subject *s, const c
     bool good = !page.has_recorded || evidence_all(root, &page.recorded, e);
     if (good) {
         struct totals t = totals_of(outcome, 1, seconds, &o->judging);
-        case_detail_make(&s->trial, &outcome->findings, false, &d);
-        d.explanation = *x;
-        d.staged = true;
-        *x = (struct explanation){0};
+        if (outcome->judged) {
+            case_detail_make(&s->trial, &outcome->findings, false, &d);
+            d.explanation = *x;
+            d.staged = true;
+            *x = (struct explanation){0};
+        }
         const bool passed = explained_verdict(outcome, &d.explanation) == VERDICT_PASS;
         t.passed = passed;
         t.failed = !passed;
@@ -138,6 +140,10 @@ static int explain(const struct options *o, const struct subject *s, const char 
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
+        if (o->judging.html != NULL && !write_page(o, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
         const double seconds = omp_get_wtime() - start;
         code = report(s->trial.spec, &outcome, &x);

@@ -41,6 +41,13 @@ static char *read_good(const char *name, size_t *size) {
     return text;
 }
 
+static size_t times(const char *text, const char *part) {
+    size_t n = 0;
+    for (; (text = strstr(text, part)) != NULL; ++text)
+        ++n;
+    return n;
+}
+
 /* Python's parser of XML says the same, where there is one. */
 static void expect_python_reads(const char *name) {
     char *command =
@@ -196,6 +203,48 @@ Test(report_files, what_files_say_is_text) {
     free(xml);
     free(html);
     free_all(o, 4);
+}
+
+/* The same of stages, places and evidence. */
+Test(report_files, what_details_say_is_text) {
+    struct outcome o[] = {red("a", "nt1/exact/s1", "t")};
+    struct bank_site site = {.where = {.file = HOSTILE, .line = 3, .instruction = "st.shared.u32 " HOSTILE},
+                             .worst = {.lanes = 3, .at = {0, 128}, .bytes = 4, .conflicts = 1}};
+    struct evidence_line line = {.id = o[0].id,
+                                 .kernel = HOSTILE,
+                                 .device = HOSTILE,
+                                 .driver = HOSTILE,
+                                 .cuda = HOSTILE,
+                                 .toolkit = HOSTILE,
+                                 .date = HOSTILE,
+                                 .command = HOSTILE};
+    const struct recorded recorded = {.lines = &line, .count = 1};
+    struct case_detail d = {.staged = true, .banks = {&site, 1}, .why = HOSTILE};
+    for (int k = 0; k < STAGES; ++k)
+        d.explanation.stages[k] = (struct stage){.ruling = RULING_NOT_JUDGED, .why = HOSTILE, .unit = ""};
+    d.explanation.stages[0] =
+        (struct stage){.ruling = RULING_FOUND, .unit = "bytes", .compared = 2, .wrong = 1, .rest = HOSTILE};
+    d.explanation.faults = o[0].findings;
+    const struct totals t = {.failed = 1};
+    const struct html page = {.command = "explain",
+                              .outcomes = o,
+                              .count = 1,
+                              .totals = &t,
+                              .recorded = &recorded,
+                              .details = &d,
+                              .detail_count = 1,
+                              .whole = true};
+    char *path = must_format("%s/a.html", run_folder);
+    struct error e;
+    cr_assert(html_write(path, &page, &e), "%s", e.text);
+    size_t size;
+    char *html = read_good("a.html", &size);
+    cr_expect(times(html, "&lt;script&gt;") >= STAGES + 4 && times(html, "of another program") == 1 &&
+                  times(html, "<svg class=\"grid\"") == 1,
+              "%s", html);
+    free(html);
+    free(path);
+    free_all(o, 1);
 }
 
 Test(report_files, suites_and_counts) {
@@ -369,13 +418,6 @@ Test(report_files, every_command_writes_them) {
     expect_files("1 passed, 0 failed, 0 skipped", 0, "plants uninit_shared");
 }
 
-static size_t times(const char *text, const char *part) {
-    size_t n = 0;
-    for (; (text = strstr(text, part)) != NULL; ++text)
-        ++n;
-    return n;
-}
-
 static void expect_parts(const char *html, const char *const *parts, size_t count) {
     for (size_t i = 0; i < count; ++i)
         cr_expect(strstr(html, parts[i]), "no %s in\n%s", parts[i], html);
@@ -408,6 +450,11 @@ Test(report_files, explain_writes_a_page) {
     char *html = read_good("r.html", &size);
     expect_parts(html, three_parts, sizeof three_parts / sizeof *three_parts);
     cr_expect(times(html, "<path class=\"m\"") == 64 && times(html, "<h4>Fault") == 3, "%s", html);
+    free(html);
+    expect_result(run_command("explain tests/foreign/unknown.yaml --html %s/r.html", run_folder), 2,
+                  "INPUT run/unknown");
+    html = read_good("r.html", &size);
+    cr_expect(strstr(html, "unknown instruction") && strstr(html, "<span class=\"bad\">1 failed</span>"), "%s", html);
     free(html);
     if (command_stride() > 1)
         return;
