@@ -161,7 +161,9 @@ size_t html_telling(const struct outcome *outcomes, size_t count, size_t telling
 static void put_red(FILE *out, const struct html *h) {
     size_t *group = must_calloc(h->count + 1, sizeof *group);
     size_t number = 0, staged = 0, left = 0;
-    fputs("<h2 id=\"red\">Red cases</h2>\n", out);
+    if (h->totals->failed > 0) {
+        fputs("<h2 id=\"red\">Red cases</h2>\n", out);
+    }
     for (size_t i = 0; i < h->count; ++i) {
         if (h->outcomes[i].findings.count == 0 || group[i] > 0) {
             continue;
@@ -174,9 +176,6 @@ static void put_red(FILE *out, const struct html *h) {
         const size_t best = case_group(h->outcomes, h->count, i, ++number, group, &alike);
         staged += html_detail(h, best) != NULL && html_detail(h, best)->staged;
         put_group(out, h, group, number, best, alike);
-    }
-    if (number == 0) {
-        fputs("<p>none</p>\n", out);
     }
     put_limits(out, number, staged, left, ftell(out) >= HTML_FULL);
     free(group);
@@ -284,8 +283,8 @@ bool html_write(const char *path, const struct html *h, struct error *e) {
         if (h->whole) {
             put_whole(out, h);
         } else {
+            put_red(out, h); /* first: the table of a whole gate is several screens long */
             put_table(out, h);
-            put_red(out, h);
             put_skipped(out, h);
             put_passed(out, h);
         }

@@ -19,7 +19,7 @@ const char html_style[] =
     ".legend{font-size:.85rem;margin:.25rem 0}\n"
     ".wide{overflow-x:auto;max-width:100%}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "th,td{border-bottom:1px solid var(--line);padding:.25rem .75rem;text-align:right;vertical-align:top}\n"
+    "th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:right;vertical-align:top}\n"
     "th:first-child,.word{text-align:left}th{font-weight:normal}thead th{color:var(--dim)}\n"
     "td.word{min-width:5rem}.some{font-weight:bold}\n"
     "details{border:1px solid var(--line);border-radius:6px;margin:.5rem 0;padding:0 .75rem}\n"

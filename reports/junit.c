@@ -6,6 +6,7 @@
 #include "terminal.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct junit_case *junit_add(struct junit *j, const char *kernel, const char *id, enum verdict v) {
     if ((j->count & (j->count + 1)) == 0) { /* room for 2^n - 1 */
@@ -25,6 +26,17 @@ void junit_property(struct junit *j, const char *name, const char *value) {
     j->properties[j->property_count++] = (struct junit_property){must_strdup(name), must_strdup(value)};
 }
 
+/* As the working folder sees it, which in a CI is the repository: nvcc writes absolute paths, and readers look a file
+ * up by its path in the repository. The caller frees it. */
+static char *path_from_here(const char *file) {
+    char *here = getcwd(NULL, 0);
+    const size_t n = here != NULL ? strlen(here) : 0;
+    const bool inside = n > 0 && strncmp(file, here, n) == 0 && file[n] == '/' && file[n + 1] != 0;
+    char *path = must_strdup(inside ? file + n + 1 : file);
+    free(here);
+    return path;
+}
+
 static void add_outcome(struct junit *j, const struct outcome *outcomes, size_t count, size_t i, bool whole) {
     const struct outcome *o = &outcomes[i];
     const enum verdict v = outcome_verdict(o);
@@ -40,7 +52,7 @@ static void add_outcome(struct junit *j, const struct outcome *outcomes, size_t 
     c->message = must_format("%.*s", (int)strcspn(f->summary != NULL ? f->summary : "", "\n"),
                              f->summary != NULL ? f->summary : "");
     if (f->where.file != NULL) {
-        c->file = must_strdup(f->where.file);
+        c->file = path_from_here(f->where.file);
         c->line = f->where.line;
     }
     size_t size;
