@@ -3,7 +3,8 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "outputs.h"
+#include "explain_page.h"
+#include "judging.h"
 #include "plant.h"
 #include "subject.h"
 #include <omp.h>
@@ -92,38 +93,6 @@ static int report(const struct spec *spec, const struct outcome *outcome, const 
                                       : EXIT_NOTHING_RAN;
 }
 
-/* The page; *x goes into it and comes back empty. */
-static bool write_page(const struct options *o, const struct subject *s, const char *root,
-                       const struct outcome *outcome, struct explanation *x, double seconds, struct error *e) {
-    struct case_detail d = {0};
-    struct page_extras page = {.has_recorded = s->own == NULL};
-    bool good = !page.has_recorded || evidence_all(root, &page.recorded, e);
-    if (good) {
-        struct totals t = totals_of(outcome, 1, seconds, &o->judging);
-        if (outcome->judged) {
-            case_detail_make(&s->trial, &outcome->findings, false, &d);
-            d.explanation = *x;
-            d.staged = true;
-            *x = (struct explanation){0};
-        }
-        const bool passed = explained_verdict(outcome, &d.explanation) == VERDICT_PASS;
-        t.passed = passed;
-        t.failed = !passed;
-        const struct html h = {.command = "explain",
-                               .outcomes = outcome,
-                               .count = 1,
-                               .totals = &t,
-                               .recorded = page.has_recorded ? &page.recorded : NULL,
-                               .details = &d,
-                               .detail_count = 1,
-                               .whole = true};
-        good = html_write(o->judging.html, &h, e);
-    }
-    case_detail_free(&d);
-    page_extras_free(&page);
-    return good;
-}
-
 /* again: how it is called again. */
 static int explain(const struct options *o, const struct subject *s, const char *root, const char *again) {
     struct outcome outcome;
@@ -140,7 +109,7 @@ static int explain(const struct options *o, const struct subject *s, const char 
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
-        if (o->judging.html != NULL && !write_page(o, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+        if (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
@@ -148,7 +117,7 @@ static int explain(const struct options *o, const struct subject *s, const char 
         const double seconds = omp_get_wtime() - start;
         code = report(s->trial.spec, &outcome, &x);
         if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &e)) ||
-            (o->judging.html != NULL && !write_page(o, s, root, &outcome, &x, seconds, &e))) {
+            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, seconds, &e))) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
