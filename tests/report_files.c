@@ -572,7 +572,8 @@ static char *show(const char *browser, const char *page, int light) {
     return shown.text;
 }
 
-/* The page beside a script of ours, which says how wide it is and how many figures have a size. */
+/* The page beside a script of ours, once its policy is taken away, which says how wide it is and how many figures have
+ * a size. */
 static void expect_it_fits(const char *browser, const char *html) {
     static const char policy[] = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                                  "'unsafe-inline'\">";
@@ -581,6 +582,13 @@ static void expect_it_fits(const char *browser, const char *html) {
         "console.log('wide '+document.documentElement.scrollWidth+' figures '+n)</script>";
     const char *here = strstr(html, policy);
     cr_assert(here != NULL, "no policy");
+    char *bad = must_format("%s%s", html, script); /* which the page's policy keeps from running: an error is seen */
+    put_file("s.html", bad, strlen(bad));
+    char *kept = show(browser, "s.html", 1);
+    cr_expect(strstr(kept, "CONSOLE") && strstr(kept, "Content Security Policy") && !strstr(kept, "\"wide "), "%s",
+              kept);
+    free(kept);
+    free(bad);
     char *page = must_format("%.*s%s%s", (int)(here - html), html, here + strlen(policy), script);
     put_file("s.html", page, strlen(page));
     char *said = show(browser, "s.html", 1);
