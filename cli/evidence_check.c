@@ -1,19 +1,18 @@
 /* warpproof evidence check: does what GPUs gave still stand for today's kernels? Needs no GPU. */
 #include "../ref/checked.h"
 #include "../reports/evidence.h"
+#include "../reports/junit.h"
 #include "case_set.h"
 #include "command.h"
-#include "judging.h"
+#include "outputs.h"
 #include "selecting.h"
-#include <dirent.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char usage[] =
-    "usage: warpproof evidence check [PATTERN]... [--all] [--evidence FILE]... [-j N]\n"
+    "usage: warpproof evidence check [PATTERN]... [--all] [--evidence FILE]... [--junit FILE] [-j N]\n"
     "\n"
     "Holds the lines that `evidence record` wrote on GPUs to today's project, without a GPU: the program must be the "
     "one\n"
@@ -23,6 +22,7 @@ static const char usage[] =
     "\n"
     "  --all              the cases of fixtures/cases/all as well, which the kept evidence does not have\n"
     "  --evidence FILE    these lines (may be repeated) in place of reports/evidence/*/evidence.jsonl.gz\n"
+    "  --junit FILE       write JUnit XML for a CI's test report, whole or not at all\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
@@ -59,6 +59,7 @@ struct check {
 struct options {
     int threads;
     bool all;
+    const char *junit;
     char **files;
     size_t file_count;
     const char *const *patterns;
@@ -172,45 +173,67 @@ static void print_row(const struct check *k, size_t first, size_t last, struct s
     }
 }
 
-static void print_rerun(const struct check *k, const struct spec *s) {
-    printf("  again   on a machine with a GPU: %s evidence record '*/%s/*'%s --out FILE\n", command_again(k->set->root),
-           s->kernel, k->all ? " --all" : "");
+static void print_rerun(FILE *out, const struct check *k, const struct spec *s) {
+    fprintf(out, "  again   on a machine with a GPU: %s evidence record '*/%s/*'%s --out FILE\n",
+            command_again(k->set->root), s->kernel, k->all ? " --all" : "");
 }
 
-static void print_stale(const struct check *k, const struct checked *x, size_t count, size_t all) {
+static void print_stale(FILE *out, const struct check *k, const struct checked *x, size_t count, size_t all) {
     const struct spec *s = x->c->spec;
-    printf("\nUNTESTED %s\n", s->kernel);
+    fprintf(out, "UNTESTED %s\n", s->kernel);
     if (x->state == STATE_MISSING) {
-        printf("  missing %zu of %zu cases have no line of evidence, %s among them\n", count, all, x->c->id);
+        fprintf(out, "  missing %zu of %zu cases have no line of evidence, %s among them\n", count, all, x->c->id);
     } else {
         const bool program = x->state == STATE_STALE_PROGRAM;
-        printf("  stale   %zu of %zu cases: %s\n", count, all,
-               program ? "the program is another than the one that ran"
-                       : "what goes into the launch is not what went in when it ran");
-        printf("  today   %s  %s\n", x->want, program ? s->ptx : x->c->id);
-        printf("  then    %s  %s, %s (%s:%zu)\n", program ? x->line->ptx : x->line->inputs, x->line->date,
-               x->line->device, x->line->path, x->line->number);
+        fprintf(out, "  stale   %zu of %zu cases: %s\n", count, all,
+                program ? "the program is another than the one that ran"
+                        : "what goes into the launch is not what went in when it ran");
+        fprintf(out, "  today   %s  %s\n", x->want, program ? s->ptx : x->c->id);
+        fprintf(out, "  then    %s  %s, %s (%s:%zu)\n", program ? x->line->ptx : x->line->inputs, x->line->date,
+                x->line->device, x->line->path, x->line->number);
     }
-    print_rerun(k, s);
+    print_rerun(out, k, s);
 }
 
-static void print_wrong(const struct checked *x) {
-    const bool same = strcmp(x->line->output, x->want) == 0;
-    printf("\n%s %s\n", verdict_name(same ? x->line->verdict : VERDICT_DIFFERS), x->c->id);
-    if (!same) {
-        printf("  output  %s  the contract's bytes, %s\n", x->want, x->c->contract->name);
-        printf("  there   %s  %s's\n", x->line->output[0] != 0 ? x->line->output : "(none)", x->line->device);
+/* Of a line that is wrong. */
+static enum verdict wrong_verdict(const struct checked *x) {
+    return strcmp(x->line->output, x->want) == 0 ? x->line->verdict : VERDICT_DIFFERS;
+}
+
+static void print_wrong(FILE *out, const struct checked *x) {
+    fprintf(out, "%s %s\n", verdict_name(wrong_verdict(x)), x->c->id);
+    if (strcmp(x->line->output, x->want) != 0) {
+        fprintf(out, "  output  %s  the contract's bytes, %s\n", x->want, x->c->contract->name);
+        fprintf(out, "  there   %s  %s's\n", x->line->output[0] != 0 ? x->line->output : "(none)", x->line->device);
     }
     if (x->line->verdict != VERDICT_PASS) {
-        printf("  verdict %s where it ran\n", verdict_name(x->line->verdict));
+        fprintf(out, "  verdict %s where it ran\n", verdict_name(x->line->verdict));
     }
-    printf("  line    %s:%zu, %s, %s\n", x->line->path, x->line->number, x->line->date, x->line->command);
+    fprintf(out, "  line    %s:%zu, %s, %s\n", x->line->path, x->line->number, x->line->date, x->line->command);
+}
+
+/* The message of one failing case; count of all cases of the kernel fail the same way. */
+static void print_failure(FILE *out, const struct check *k, const struct checked *x, size_t count, size_t all) {
+    if (x->state == STATE_ERROR) {
+        fprintf(out, "INPUT %s\n  input   %s\n", x->c->id, x->why);
+    } else if (x->state == STATE_WRONG) {
+        print_wrong(out, x);
+    } else {
+        print_stale(out, k, x, count, all);
+    }
+    if ((x->state == STATE_ERROR || x->state == STATE_WRONG) && count > 1) {
+        fprintf(out, "  like it %zu more cases of this kernel\n", count - 1);
+    }
+}
+
+static bool fails(const struct checked *x) {
+    return x->state == STATE_WRONG || x->state == STATE_ERROR ||
+           (x->state != STATE_CURRENT && x->c->spec->evidence_required);
 }
 
 /* One message for each way in which a kernel's cases fail. */
 static void print_failures(const struct check *k, size_t first, size_t last, struct sums *sums) {
     (void)sums; /* print_row has counted them */
-    const bool required = k->cases[first].c->spec->evidence_required;
     for (int state = 0; state < STATES; ++state) {
         const struct checked *one = NULL;
         size_t count = 0;
@@ -220,18 +243,9 @@ static void print_failures(const struct check *k, size_t first, size_t last, str
                 ++count;
             }
         }
-        if (one == NULL || state == STATE_CURRENT) {
-            continue;
-        }
-        if (state == STATE_ERROR) {
-            printf("\nINPUT %s\n  input   %s\n", one->c->id, one->why);
-        } else if (state == STATE_WRONG) {
-            print_wrong(one);
-        } else if (required) {
-            print_stale(k, one, count, last - first);
-        }
-        if ((state == STATE_ERROR || state == STATE_WRONG) && count > 1) {
-            printf("  like it %zu more cases of this kernel\n", count - 1);
+        if (one != NULL && fails(one)) {
+            printf("\n");
+            print_failure(stdout, k, one, count, last - first);
         }
     }
 }
@@ -249,7 +263,7 @@ static void each_kernel(const struct check *k, void (*print)(const struct check 
 }
 
 /* A kernel that needs evidence and that no case runs could never have any. */
-static bool add_caseless(const struct case_set *set, struct sums *sums, struct error *e) {
+static bool add_caseless(const struct case_set *set, struct sums *sums, struct junit *j, struct error *e) {
     size_t n;
     char **paths = kernel_files(set->root, &n);
     bool good = true;
@@ -263,6 +277,8 @@ static bool add_caseless(const struct case_set *set, struct sums *sums, struct e
         if (!known) {
             printf("\nUNTESTED %s\n  missing its launch file says `evidence: required`, and no case runs it\n",
                    s->kernel);
+            junit_add(j, s->kernel, s->kernel, VERDICT_UNTESTED)->message =
+                must_strdup("its launch file says `evidence: required`, and no case runs it");
             ++sums->failed;
         }
         spec_free(s);
@@ -287,10 +303,11 @@ static void note_others(const struct check *k) {
     }
 }
 
-static void note_models_absent(const struct case_set *set, struct sums *sums) {
+static void note_models_absent(const struct case_set *set, struct sums *sums, struct junit *j) {
     for (size_t i = 0; i < set->list.model_count; ++i) {
         if (set->list.models[i]->file == NULL) {
             printf("SKIPPED real/%s: " CASE_SET_NO_MODEL "\n", set->list.models[i]->name);
+            junit_add(j, "real", set->list.models[i]->name, VERDICT_SKIPPED)->message = must_strdup(CASE_SET_NO_MODEL);
             ++sums->skipped;
         }
     }
@@ -298,32 +315,8 @@ static void note_models_absent(const struct case_set *set, struct sums *sums) {
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-/* The files of reports/evidence, by folder. */
-static bool find_files(const char *root, struct options *o, struct error *e) {
-    static const char *const names[] = {"evidence.jsonl", "evidence.jsonl.gz"};
-    char *folder = must_format("%s/reports/evidence", root);
-    struct dirent **entries = NULL;
-    const int n = scandir(folder, &entries, NULL, alphasort);
-    for (int i = 0; i < n; ++i) {
-        for (size_t k = 0; k < 2 && entries[i]->d_name[0] != '.'; ++k) {
-            char *path = must_format("%s/%s/%s", folder, entries[i]->d_name, names[k]);
-            struct stat there;
-            if (lstat(path, &there) == 0) { /* a broken link is an error when it is read */
-                o->files = must_realloc(o->files, o->file_count + 1, sizeof *o->files);
-                o->files[o->file_count++] = must_strdup(path);
-            }
-            free(path);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    const bool good = n >= 0 || fail(e, "%s: cannot be read", folder);
-    free(folder);
-    return good;
-}
-
 static bool read_files(const struct case_set *set, struct options *o, struct recorded *r, struct error *e) {
-    bool good = o->file_count > 0 || find_files(set->root, o, e);
+    bool good = o->file_count > 0 || evidence_files(set->root, &o->files, &o->file_count, e);
     for (size_t i = 0; good && i < o->file_count; ++i) {
         good = recorded_read(o->files[i], r, e);
     }
@@ -331,16 +324,56 @@ static bool read_files(const struct case_set *set, struct options *o, struct rec
     return good;
 }
 
+/* A case without evidence that its kernel does not require is a skip there; the last line leaves it out. */
+static void add_junit(const struct check *k, struct junit *j) {
+    static const char *const skips[STATES] = {[STATE_STALE_PROGRAM] = "stale, and not required",
+                                              [STATE_STALE_INPUTS] = "stale, and not required",
+                                              [STATE_MISSING] = "no evidence, and none is required"};
+    size_t bodies = 0;
+    for (size_t i = 0; i < k->set->chosen_count; ++i) {
+        const struct checked *x = &k->cases[i];
+        const bool red = fails(x);
+        const enum verdict v = red                         ? x->state == STATE_WRONG   ? wrong_verdict(x)
+                                                             : x->state == STATE_ERROR ? VERDICT_INPUT
+                                                                                       : VERDICT_UNTESTED
+                               : x->state == STATE_CURRENT ? VERDICT_PASS
+                                                           : VERDICT_SKIPPED;
+        struct junit_case *c = junit_add(j, x->c->spec->kernel, x->c->id, v);
+        if (v == VERDICT_SKIPPED) {
+            c->message = must_strdup(skips[x->state]);
+        }
+        char *text = NULL;
+        size_t size;
+        FILE *out = red ? open_memstream(&text, &size) : NULL;
+        if (out == NULL) {
+            continue;
+        }
+        print_failure(out, k, x, 1, 1);
+        if (fclose(out) == 0) {
+            const char *second = text + strcspn(text, "\n");
+            second += strspn(second, "\n ");
+            c->message = must_format("%.*s", (int)strcspn(second, "\n"), second);
+            c->body = bodies++ < JUNIT_BODIES ? must_strdup(text) : NULL;
+        }
+        free(text);
+    }
+}
+
 static int report(const struct check *k, const struct options *o, struct error *e) {
     struct sums sums = {0};
+    struct junit j = {.command = "evidence check"};
+    add_junit(k, &j);
     printf("%-28s %6s %8s %6s %8s %6s  %s\n", "kernel", "cases", "current", "stale", "missing", "wrong", "recorded");
     each_kernel(k, print_row, &sums);
     if (o->pattern_count == 0) {
         note_others(k);
-        note_models_absent(k->set, &sums);
+        note_models_absent(k->set, &sums, &j);
     }
     each_kernel(k, print_failures, &sums);
-    if (o->pattern_count == 0 && !add_caseless(k->set, &sums, e)) {
+    const bool good = (o->pattern_count > 0 || add_caseless(k->set, &sums, &j, e)) &&
+                      (o->junit == NULL || junit_write(o->junit, &j, e));
+    junit_free(&j);
+    if (!good) {
         return EXIT_INPUT;
     }
     printf("\n%zu passed, %zu failed, %zu skipped\n", sums.passed, sums.failed, sums.skipped);
@@ -386,6 +419,7 @@ int evidence_check_main(int argc, char **argv) {
     enum { ALL = 256, EVIDENCE };
     static const struct option longs[] = {{"all", no_argument, NULL, ALL},
                                           {"evidence", required_argument, NULL, EVIDENCE},
+                                          {"junit", required_argument, NULL, JUDGING_JUNIT},
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -404,9 +438,11 @@ int evidence_check_main(int argc, char **argv) {
         }
     }
     o.threads = j.threads;
+    o.junit = j.junit;
     o.patterns = (const char *const *)(argv + optind);
     o.pattern_count = (size_t)(argc - optind);
     code = code >= 0 ? code : check_patterns("evidence check", o.patterns, o.pattern_count);
+    code = code >= 0 ? code : judging_check("evidence check", &j);
     code = code >= 0 ? code : check(&o);
     for (size_t i = 0; i < o.file_count; ++i) {
         free(o.files[i]);

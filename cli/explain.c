@@ -3,16 +3,20 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
+#include "explain_page.h"
+#include "judging.h"
+#include "plant.h"
 #include "subject.h"
-#include <inttypes.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
-    "usage: warpproof explain CASE [--plant NAME] [--json FILE] [-j N]\n"
-    "       warpproof explain LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--json FILE] [-j N]\n"
+    "usage: warpproof explain CASE [--plant NAME] [--json FILE] [--html FILE] [-j N]\n"
+    "       warpproof explain LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--json FILE]\n"
+    "                                     [--html FILE] [-j N]\n"
     "\n"
     "Runs one case and judges it, then runs it once more and compares every stage with what the launch file and the\n"
     "contract say: staging (the planes at the barrier after which they are read), fragments (the registers of each\n"
@@ -28,12 +32,19 @@ static const char usage[] =
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
     "  --arch NAME        the architecture whose limits and tensor cores count (default sm_90)\n"
     "  --json FILE        write one JSON line, whole or not at all; standard output is /dev/stdout, not -\n"
+    "  --html FILE        write one page: stages, faults, lanes, banks, wrong cells, evidence; likewise\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
     "exit: 0 every stage that could be judged is right, 1 the kernel is wrong or not as its launch file says, 2 input "
     "or\n"
     "usage error, 3 nothing ran, or no stage could be judged\n";
+
+struct options {
+    const char *what, *plant;
+    struct subject_options subject;
+    struct judging judging;
+};
 
 /* ---- the two runs ---- */
 
@@ -55,9 +66,7 @@ static void note_right(const struct outcome *outcome, const struct explanation *
     }
 }
 
-static int report(const struct subject_options *o, const struct spec *spec, const struct outcome *outcome,
-                  const struct explanation *x) {
-    struct error e;
+static int report(const struct spec *spec, const struct outcome *outcome, const struct explanation *x) {
     size_t judged = 0;
     for (int k = 0; k < STAGES; ++k) {
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
@@ -77,10 +86,6 @@ static int report(const struct subject_options *o, const struct spec *spec, cons
     } else {
         printf("  %-9s  %s\n", "rerun", outcome->rerun);
     }
-    if (o->judging.json != NULL && !explain_json(o->judging.json, outcome, x, &e)) {
-        flush_output();
-        return usage_error("explain", "%s", e.text);
-    }
     const enum verdict v = explained_verdict(outcome, x);
     return verdict_is_wrong_kernel(v) ? EXIT_KERNEL_WRONG
            : v != VERDICT_PASS        ? EXIT_INPUT
@@ -88,7 +93,8 @@ static int report(const struct subject_options *o, const struct spec *spec, cons
                                       : EXIT_NOTHING_RAN;
 }
 
-static int explain(const struct subject_options *o, const struct subject *s) {
+/* again: how it is called again. */
+static int explain(const struct options *o, const struct subject *s, const char *root, const char *again) {
     struct outcome outcome;
     struct explanation x = {0};
     struct explain_counts counts;
@@ -97,13 +103,24 @@ static int explain(const struct subject_options *o, const struct subject *s) {
     if (!explain_count(&s->trial, &counts, &e)) {
         return usage_error("explain", "%s", e.text);
     }
+    const double start = omp_get_wtime();
     trial_run(&s->trial, &outcome);
-    outcome.rerun = must_strdup(s->again);
+    outcome.rerun = must_strdup(again);
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
+        if (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
-        code = report(o, s->trial.spec, &outcome, &x);
+        const double seconds = omp_get_wtime() - start;
+        code = report(s->trial.spec, &outcome, &x);
+        if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &e)) ||
+            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, seconds, &e))) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else {
         usage_error("explain", "%s", e.text);
     }
@@ -113,22 +130,123 @@ static int explain(const struct subject_options *o, const struct subject *s) {
     return code;
 }
 
+/* ---- a case ---- */
+
+static int explain_case(struct options *o, const char *root, struct error *e) {
+    struct ptx_module *m = NULL;
+    struct subject s;
+    int code = -1, none;
+    if (!subject_case("explain", root, o->what, &s, &none, e)) {
+        code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
+    } else if (plant_program(root, o->plant, s.trial.spec, &m, e)) {
+        char *again = must_format("%s explain%s%s %s", command_again(root), o->plant != NULL ? " --plant " : "",
+                                  o->plant != NULL ? o->plant : "", s.id);
+        judging_threads("explain", &o->judging);
+        s.trial.module = m;
+        s.trial.threads = o->judging.threads;
+        s.trial.options = o->judging.launch;
+        code = explain(o, &s, root, again);
+        free(again);
+    }
+    ptx_free(m);
+    subject_free(&s);
+    return code;
+}
+
+/* ---- a launch file ---- */
+
+static int explain_launch(struct options *o, const char *root, struct error *e) {
+    struct subject s;
+    struct ptx_module *m = NULL;
+    int code = -1;
+    if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
+        judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s.own->ptx, e)) {
+        char *options = subject_options_text(&o->subject);
+        char *again = must_format("%s explain %s%s", command_again(root), s.own->path, options);
+        judging_threads("explain", &o->judging);
+        s.trial.module = m;
+        s.trial.threads = o->judging.threads;
+        s.trial.options = o->judging.launch;
+        code = explain(o, &s, root, again);
+        free(again);
+        free(options);
+    }
+    ptx_free(m);
+    subject_free(&s);
+    return code;
+}
+
 /* ---- the command ---- */
 
+static bool is_there(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0;
+}
+
+static bool is_launch_file(const char *text) {
+    const size_t n = strlen(text);
+    return n > 5 && strcmp(text + n - 5, ".yaml") == 0;
+}
+
+static int explain_any(struct options *o) {
+    const bool launch = is_launch_file(o->what);
+    struct error e;
+    if (launch && o->plant != NULL) {
+        return usage_error("explain", "--plant goes with a case");
+    }
+    if (!launch && subject_given(&o->subject)) {
+        return usage_error("explain", "--set, --data and --seed go with a launch file: a case's id says what it is");
+    }
+    char *root = project_root(&e);
+    int code = EXIT_INPUT;
+    if (root != NULL && load_measured_tables(root, &e)) {
+        code = (launch ? explain_launch : explain_case)(o, root, &e);
+        if (code == -1 || code == EXIT_NOTHING_RAN) {
+            flush_output();
+            if (code == EXIT_NOTHING_RAN && !launch && is_there(o->what)) {
+                code = usage_error("explain", "%s: no case, and no launch file, whose name ends in .yaml", o->what);
+            } else if (code == -1 || !launch) {
+                code = usage_error("explain", "%s", e.text) == EXIT_INPUT && code == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN
+                                                                                                      : EXIT_INPUT;
+            }
+        }
+    } else {
+        usage_error("explain", "%s", e.text);
+    }
+    free(root);
+    return code;
+}
+
 int explain_main(int argc, char **argv) {
+    enum { PLANT = SUBJECT_OPTIONS };
     static const struct option longs[] = {SUBJECT_LONG_OPTIONS,
+                                          {"plant", required_argument, NULL, PLANT},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
+                                          {"html", required_argument, NULL, JUDGING_HTML},
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct subject_options o = SUBJECT_DEFAULTS("explain", "explained");
+    struct options o = {.subject = {.seed = 1, .class = DATA_CODED}, .judging = {.threads = omp_get_max_threads()}};
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
-        code = subject_option(&o, usage, argc, argv, c);
+        if (c == PLANT) {
+            o.plant = optarg;
+        } else {
+            code = c >= SUBJECT_SET && c < SUBJECT_OPTIONS
+                       ? subject_option("explain", c, &o.subject)
+                       : judging_option("explain", usage, argc, argv, c, &o.judging);
+        }
     }
-    code = code >= 0 ? code : subject_main(&o, argc, argv, explain);
-    sets_free(&o.sets);
+    code = code >= 0 ? code : judging_check("explain", &o.judging);
+    if (code < 0 && (optind + 1 != argc || argv[optind][0] == 0)) {
+        code = usage_error("explain", "want one case or launch file (see warpproof explain --help)");
+    }
+    if (code < 0) {
+        o.what = argv[optind];
+        code = explain_any(&o);
+    }
+    sets_free(&o.subject.sets);
     return code;
 }

@@ -71,15 +71,45 @@ const struct arch *arch_option(const char *command, const char *text) {
     return a;
 }
 
-int json_option(const char *command, const char *file) {
+static int file_option(const char *command, const char *option, const char *file) {
     if (strcmp(file, "-") == 0) {
-        return usage_error(command, "--json -: want the name of a file; standard output is /dev/stdout");
+        return usage_error(command, "%s -: want the name of a file; standard output is /dev/stdout", option);
     }
-    return file[0] != 0 ? -1 : usage_error(command, "--json: want the name of a file");
+    return file[0] != 0 ? -1 : usage_error(command, "%s: want the name of a file", option);
+}
+
+int json_option(const char *command, const char *file) {
+    return file_option(command, "--json", file);
+}
+
+static bool spares(const char *option, const char *file, const char *input, struct error *e) {
+    return file == NULL || !file_same(file, input) || fail(e, "%s %s is the input %s", option, file, input);
 }
 
 bool json_spares(const char *json, const char *input, struct error *e) {
-    return json == NULL || !file_same(json, input) || fail(e, "--json %s is the input %s", json, input);
+    return spares("--json", json, input, e);
+}
+
+bool judging_spares(const struct judging *j, const char *input, struct error *e) {
+    return spares("--json", j->json, input, e) && spares("--junit", j->junit, input, e) &&
+           spares("--html", j->html, input, e);
+}
+
+/* -1, or the exit code after a message: one of the files to write cannot be written, or two are the same. */
+static int check_files(const char *command, const struct judging *j) {
+    const char *const files[] = {j->json, j->junit, j->html}, *const options[] = {"--json", "--junit", "--html"};
+    struct error e;
+    for (size_t i = 0; i < 3; ++i) {
+        for (size_t k = 0; k < i; ++k) {
+            if (files[i] != NULL && files[k] != NULL && file_same_place(files[i], files[k])) {
+                return usage_error(command, "%s and %s are the same file", options[k], options[i]);
+            }
+        }
+        if (files[i] != NULL && !file_can_put(files[i], &e)) {
+            return usage_error(command, "%s", e.text);
+        }
+    }
+    return -1;
 }
 
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j) {
@@ -94,6 +124,10 @@ int judging_option(const char *command, const char *usage, int argc, char **argv
                                 : devices_option(command, optarg, &j->devices);
     case JUDGING_JSON:
         return take_once(command, "--json", &j->json) < 0 ? json_option(command, optarg) : EXIT_INPUT;
+    case JUDGING_JUNIT:
+        return take_once(command, "--junit", &j->junit) < 0 ? file_option(command, "--junit", optarg) : EXIT_INPUT;
+    case JUDGING_HTML:
+        return take_once(command, "--html", &j->html) < 0 ? file_option(command, "--html", optarg) : EXIT_INPUT;
     case JUDGING_STATS:
         j->stats = true;
         return -1;
@@ -142,7 +176,6 @@ char *judging_again(const struct judging *j, const struct outcome *o) {
 }
 
 int judging_check(const char *command, struct judging *j) {
-    struct error e;
     if (j->runner != &runner_device && j->devices.given) {
         return usage_error(command, "--device goes with --runner device");
     }
@@ -159,7 +192,7 @@ int judging_check(const char *command, struct judging *j) {
             return code;
         }
     }
-    return j->json == NULL || file_can_put(j->json, &e) ? -1 : usage_error(command, "%s", e.text);
+    return check_files(command, j);
 }
 
 /* Waits until the probe lets go. The allocation makes the thread take what libc keeps for each, as a worker will. */

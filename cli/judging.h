@@ -9,7 +9,7 @@
 #include <getopt.h>
 
 struct judging {
-    const char *json; /* file to write, or NULL */
+    const char *json, *junit, *html; /* files to write, or NULL */
     bool stats;
     int threads;
     const struct runner *runner; /* NULL: the machine */
@@ -23,6 +23,8 @@ struct judging {
 enum {
     JUDGING_RUNNER = 1000,
     JUDGING_JSON,
+    JUDGING_JUNIT,
+    JUDGING_HTML,
     JUDGING_STATS,
     JUDGING_WATCHES,
     JUDGING_ARCH,
@@ -31,7 +33,8 @@ enum {
 };
 #define JUDGING_LONG_OPTIONS                                                                                           \
     {"runner", required_argument, NULL, JUDGING_RUNNER}, {"device", required_argument, NULL, JUDGING_DEVICE},          \
-        {"json", required_argument, NULL, JUDGING_JSON}, {"stats", no_argument, NULL, JUDGING_STATS},                  \
+        {"json", required_argument, NULL, JUDGING_JSON}, {"junit", required_argument, NULL, JUDGING_JUNIT},            \
+        {"html", required_argument, NULL, JUDGING_HTML}, {"stats", no_argument, NULL, JUDGING_STATS},                  \
         {"watches", required_argument, NULL, JUDGING_WATCHES}, {"arch", required_argument, NULL, JUDGING_ARCH},        \
         {"schedule", required_argument, NULL, JUDGING_SCHEDULE}, {"threads", required_argument, NULL, 'j'},            \
         {"help", no_argument, NULL, 'h'}, {                                                                            \
@@ -47,7 +50,7 @@ enum {
     "                     order, reversed and random:1, compared); default: in order, and all where the watches do\n"  \
     "                     not prove that the order changes no bit\n"
 
-/* Takes one result of getopt_long; --json and --device once each. -1: go on; else the exit code (help was printed, or
+/* Takes one result of getopt_long; --device and each file once. -1: go on; else the exit code (help was printed, or
  * an error). */
 int judging_option(const char *command, const char *usage, int argc, char **argv, int result, struct judging *j);
 
@@ -58,14 +61,24 @@ char *judging_again(const struct judging *j, const struct outcome *o);
 /* The architecture that --arch names, or NULL after a message with those that are known. */
 const struct arch *arch_option(const char *command, const char *text);
 
+/* The lines of --help for the files that a run can leave behind. */
+#define JUDGING_JUNIT_USAGE "  --junit FILE       write JUnit XML for a CI's test report, likewise\n"
+#define JUDGING_REPORT_USAGE                                                                                           \
+    "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"     \
+    "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_JUNIT_USAGE                      \
+    "  --html FILE        write one page with the wrong cells of every red case and what GPUs gave, likewise\n"
+
 /* --json's FILE: -1, or the exit code after a message when it is no name of a file. */
 int json_option(const char *command, const char *file);
 
 /* False: the JSON file (NULL: none) is this input, which it would replace. */
 bool json_spares(const char *json, const char *input, struct error *e);
 
-/* Before anything runs: -1, or the exit code after a message, when the JSON file cannot be written, when there is no
- * GPU for --runner device, or when an option does not go with it. j->launch.arch becomes that of the GPU. */
+/* The same of every file that is to be written. */
+bool judging_spares(const struct judging *j, const char *input, struct error *e);
+
+/* Before anything runs: -1, or the exit code after a message, when a file cannot be written or two are one, when there
+ * is no GPU for --runner device, or when an option does not go with it. j->launch.arch becomes that of the GPU. */
 int judging_check(const char *command, struct judging *j);
 
 /* Lowers j->threads to as many as can be made now, with a line on stderr, and makes them the number that every parallel

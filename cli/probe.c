@@ -1,8 +1,13 @@
 /* warpproof probe: which element of its inputs each output of a kernel consumed. */
 #include "../reports/probe.h"
+#include "../ref/checked.h"
 #include "command.h"
+#include "plant.h"
 #include "subject.h"
 #include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: warpproof probe CASE [--plant NAME] [--runner NAME] [--json FILE] [-j N]\n"
@@ -29,7 +34,16 @@ static const char usage[] =
     "exit: 0 everything consumed is what the contract says, or there is none; 1 something else was consumed; 2 input\n"
     "or usage error; 3 nothing could be probed\n";
 
-static int probe(const struct subject_options *o, const struct subject *s) {
+struct options {
+    const char *what, *plant;
+    struct subject_options subject;
+    struct judging judging;
+};
+
+/* ---- the probe ---- */
+
+/* again: how it is called again. */
+static int probe(const struct options *o, const struct subject *s, const char *again) {
     struct tomography x;
     struct error e;
     if (!tomography(&s->trial, NULL, &x, &e)) {
@@ -37,7 +51,7 @@ static int probe(const struct subject_options *o, const struct subject *s) {
     }
     const struct probe_report r = {.id = s->trial.id,
                                    .kernel = s->trial.spec->kernel,
-                                   .again = s->again,
+                                   .again = again,
                                    .contract = s->trial.contract != NULL,
                                    .found = &x};
     int code = !x.probed ? EXIT_NOTHING_RAN : tomography_wrong(&x) ? EXIT_KERNEL_WRONG : EXIT_PASSED;
@@ -50,8 +64,100 @@ static int probe(const struct subject_options *o, const struct subject *s) {
     return code;
 }
 
+/* " --runner device", " --arch sm_121": how it was run. The caller frees it. */
+static char *how_text(const struct judging *j) {
+    char device[DEVICES_AGAIN];
+    const bool on_gpu = j->runner == &runner_device;
+    devices_again(&j->devices, device);
+    return on_gpu                   ? must_format(" --runner device%s", device)
+           : j->launch.arch != NULL ? must_format(" --arch %s", j->launch.arch->name)
+                                    : must_strdup("");
+}
+
+/* ---- the subject ---- */
+
+static bool is_launch_file(const char *text) {
+    const size_t n = strlen(text);
+    return n > 5 && strcmp(text + n - 5, ".yaml") == 0;
+}
+
+/* The program of the case, or of the launch file. */
+static bool load_program(const struct options *o, const char *root, const struct subject *s, struct ptx_module **m,
+                         struct error *e) {
+    if (s->own == NULL) {
+        return plant_program(root, o->plant, s->trial.spec, m, e);
+    }
+    *m = spec_module(s->own, e);
+    return *m != NULL && judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s->own->ptx, e);
+}
+
+static int probe_subject(struct options *o, const char *root, struct subject *s, struct error *e) {
+    struct ptx_module *m = NULL;
+    int code = -1;
+    if (load_program(o, root, s, &m, e)) {
+        char *how = how_text(&o->judging), *options = subject_options_text(&o->subject);
+        char *again = must_format("%s probe%s%s%s %s%s", command_again(root), how, o->plant != NULL ? " --plant " : "",
+                                  o->plant != NULL ? o->plant : "", s->own != NULL ? s->own->path : s->id, options);
+        judging_threads("probe", &o->judging);
+        s->trial.module = m;
+        s->trial.runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine;
+        s->trial.threads = o->judging.threads;
+        s->trial.options = judging_launch(&o->judging, 0);
+        code = probe(o, s, again);
+        free(again);
+        free(how);
+        free(options);
+    }
+    ptx_free(m);
+    return code;
+}
+
+/* -1: the error is told here. */
+static int probe_any(struct options *o, const char *root) {
+    struct subject s;
+    struct error e;
+    struct stat there;
+    int none = EXIT_INPUT, code = -1;
+    const bool launch = is_launch_file(o->what);
+    const bool found = launch ? subject_launch("probe", root, o->what, &o->subject, &s, &e)
+                              : subject_case("probe", root, o->what, &s, &none, &e);
+    if (found) {
+        code = probe_subject(o, root, &s, &e);
+    }
+    if (code < 0) {
+        const bool other = none == EXIT_NOTHING_RAN && stat(o->what, &there) == 0;
+        flush_output();
+        usage_error("probe", other ? "%s: no case, and no launch file, whose name ends in .yaml" : "%s",
+                    other ? o->what : e.text);
+        code = other ? EXIT_INPUT : none;
+    }
+    subject_free(&s);
+    return code;
+}
+
+static int start(struct options *o) {
+    struct error e;
+    int code = EXIT_INPUT;
+    if (is_launch_file(o->what) && o->plant != NULL) {
+        return usage_error("probe", "--plant goes with a case");
+    }
+    if (!is_launch_file(o->what) && subject_given(&o->subject)) {
+        return usage_error("probe", "--set, --data and --seed go with a launch file: a case's id says what it is");
+    }
+    char *root = project_root(&e);
+    if (root != NULL && load_measured_tables(root, &e)) {
+        code = probe_any(o, root);
+    } else {
+        usage_error("probe", "%s", e.text);
+    }
+    free(root);
+    return code;
+}
+
 int probe_main(int argc, char **argv) {
+    enum { PLANT = SUBJECT_OPTIONS };
     static const struct option longs[] = {SUBJECT_LONG_OPTIONS,
+                                          {"plant", required_argument, NULL, PLANT},
                                           {"runner", required_argument, NULL, JUDGING_RUNNER},
                                           {"device", required_argument, NULL, JUDGING_DEVICE},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
@@ -59,13 +165,25 @@ int probe_main(int argc, char **argv) {
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct subject_options o = SUBJECT_DEFAULTS("probe", "probed");
+    struct options o = {.subject = {.seed = 1, .class = DATA_CODED}, .judging = {.threads = omp_get_max_threads()}};
     int code = -1;
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
-        code = subject_option(&o, usage, argc, argv, c);
+        if (c == PLANT) {
+            o.plant = optarg;
+        } else {
+            code = c >= SUBJECT_SET && c < SUBJECT_OPTIONS ? subject_option("probe", c, &o.subject)
+                                                           : judging_option("probe", usage, argc, argv, c, &o.judging);
+        }
     }
-    code = code >= 0 ? code : subject_main(&o, argc, argv, probe);
-    sets_free(&o.sets);
+    code = code >= 0 ? code : judging_check("probe", &o.judging);
+    if (code < 0 && (optind + 1 != argc || argv[optind][0] == 0)) {
+        code = usage_error("probe", "want one case or launch file (see warpproof probe --help)");
+    }
+    if (code < 0) {
+        o.what = argv[optind];
+        code = start(&o);
+    }
+    sets_free(&o.subject.sets);
     return code;
 }

@@ -4,7 +4,7 @@
 #include "../reports/audit.h"
 #include "../reports/terminal.h"
 #include "command.h"
-#include "judging.h"
+#include "outputs.h"
 #include "sets.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,8 @@
 
 static const char usage[] =
     "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner NAME]\n"
-    "                                 [--device N|all] [--json FILE] [--stats] [-j N]\n"
+    "                                 [--device N|all] [--json FILE] [--junit FILE] [--html FILE]\n"
+    "                                 [--stats] [-j N]\n"
     "\n"
     "Runs the kernel of a launch file on the PTX machine and judges what it did. A kernel with a contract is run on\n"
     "made operands, class by class, or on those of the files that the launch file names; one without is judged on\n"
@@ -25,9 +26,7 @@ static const char usage[] =
     "  --data CLASS       only this data class: exact, coded, adv or rand (kernels with a contract)\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
     "  --runner NAME      what runs the launch: machine (default), or device, a GPU here\n" DEVICES_USAGE
-    "  --json FILE        write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
-    "                     read-only; standard output is /dev/stdout, not -\n" JUDGING_LAUNCH_USAGE
-    "  --stats            print instruction counts and rates\n"
+        JUDGING_REPORT_USAGE JUDGING_LAUNCH_USAGE "  --stats            print instruction counts and rates\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
@@ -40,6 +39,45 @@ struct options {
     uint64_t seed;
     struct judging judging;
 };
+
+struct again { /* a red outcome once more, for the page */
+    const struct spec *spec;
+    const struct ptx_module *module;
+    const struct shape *shape;
+    const struct options *options;
+    const struct outcome *outcomes;
+};
+
+static void explain_run(void *context, size_t number, struct case_detail *d) {
+    const struct again *a = context;
+    const struct options *o = a->options;
+    const struct contract *c = a->spec->contract != NULL ? contract_named(a->spec->contract) : NULL;
+    struct operands_request r = {.contract = c, .data = o->one_class ? o->class : (enum data_class)number};
+    struct operands operands = {0};
+    struct error e;
+    if (c != NULL && (!sets_operands(a->spec, a->shape, &r, &e))) {
+        d->why = must_strdup(e.text);
+        return;
+    }
+    char *id = c != NULL ? sets_id(a->spec, &r, o->seed) : must_strdup(""); /* it seeds the data */
+    const struct trial t = {.id = id,
+                            .spec = a->spec,
+                            .module = a->module,
+                            .runner = &runner_machine,
+                            .contract = c,
+                            .operands = c != NULL ? &operands : NULL,
+                            .shape = a->shape,
+                            .seed = o->seed,
+                            .threads = o->judging.threads,
+                            .options = o->judging.launch};
+    if (c == NULL || operands_make(&r, &operands, &e)) {
+        case_detail_make(&t, &a->outcomes[number].findings, true, d);
+    } else {
+        d->why = must_strdup(e.text);
+    }
+    operands_free(&operands);
+    free(id);
+}
 
 /* Runs every class asked for; again: how the command is called. *count outcomes, owned by the caller. */
 static bool run_classes(const struct spec *s, const struct ptx_module *m, const struct shape *shape,
@@ -119,7 +157,7 @@ static int run(const char *path, struct options *o) {
     const double start = omp_get_wtime();
     s = !found || load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
     m = s != NULL ? spec_module(s, &e) : NULL;
-    bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);
+    bool good = m != NULL && judging_spares(&o->judging, path, &e) && judging_spares(&o->judging, s->ptx, &e);
     if (m == NULL && s != NULL && s->source != NULL && !found) {
         const struct error why = e;
         fail(&e, "%.1000s\n%.1000s", why.text, no_root.text);
@@ -159,7 +197,14 @@ static int run(const char *path, struct options *o) {
         if (o->judging.stats) {
             terminal_stats(stdout, &t);
         }
-        good = o->judging.json == NULL || json_write(o->judging.json, outcomes, count, &t, &e);
+        const struct shape shape = {values, value_count};
+        struct again a = {s, m, &shape, o, outcomes};
+        struct page_extras page = {.has_recorded = false};
+        if (o->judging.html != NULL) {
+            outputs_explain(&page, outcomes, count, explain_run, &a);
+        }
+        good = outputs_write(&o->judging, "run", outcomes, count, &t, &page, &e);
+        page_extras_free(&page);
         terminal_last_line(stdout, &t);
         code = good ? exit_code_of(outcomes, count) : EXIT_INPUT;
     }

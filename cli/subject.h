@@ -1,48 +1,49 @@
-/* What the commands that look into one kernel share (explain, probe): a case of fixtures/cases, perhaps with a plant,
- * or a launch file, becomes a trial. */
+/* One case, or one launch file with the values it is asked for, ready for a trial: what `explain` and `bisect` are
+ * about. */
 #ifndef CLI_SUBJECT_H
 #define CLI_SUBJECT_H
 
+#include "../gpu/case.h"
+#include "../oracles/trial.h"
 #include "judging.h"
 #include "sets.h"
 
 struct subject_options {
-    const char *command, *done; /* "explain", "explained" */
-    const char *what;           /* the case or the launch file */
-    const char *plant;          /* or NULL */
     struct sets sets;
     bool one_class; /* --data was given */
     enum data_class class;
     bool seeded; /* --seed was given */
     uint64_t seed;
-    struct judging judging;
 };
 
-enum { SUBJECT_SET = 256, SUBJECT_DATA, SUBJECT_SEED, SUBJECT_PLANT };
+/* --set, --data, --seed: the values of getopt_long, and their rows of its table. */
+enum { SUBJECT_SET = 256, SUBJECT_DATA, SUBJECT_SEED, SUBJECT_OPTIONS };
 #define SUBJECT_LONG_OPTIONS                                                                                           \
-    {"set", required_argument, NULL, SUBJECT_SET}, {"data", required_argument, NULL, SUBJECT_DATA},                    \
-        {"seed", required_argument, NULL, SUBJECT_SEED}, {                                                             \
-        "plant", required_argument, NULL, SUBJECT_PLANT                                                                \
+    {"set", required_argument, NULL, SUBJECT_SET}, {"data", required_argument, NULL, SUBJECT_DATA}, {                  \
+        "seed", required_argument, NULL, SUBJECT_SEED                                                                  \
     }
-#define SUBJECT_DEFAULTS(command_, done_)                                                                              \
-    {                                                                                                                  \
-        .command = (command_), .done = (done_), .class = DATA_CODED, .seed = 1, .judging = {                           \
-            .threads = omp_get_max_threads()                                                                           \
-        }                                                                                                              \
-    }
+/* Takes one of them. -1, or the exit code after a message. */
+int subject_option(const char *command, int c, struct subject_options *o);
+bool subject_given(const struct subject_options *o); /* one of them was given */
+/* As they were given, each with a space ahead; the caller frees it. */
+char *subject_options_text(const struct subject_options *o);
 
-/* What is looked into, and how the command is called again. */
 struct subject {
-    struct trial trial;
-    struct operands operands; /* of the contract, else empty */
-    char *id, *again;
+    struct case_list list; /* of a case */
+    struct spec *own;      /* of a launch file */
+    struct shape_value *values;
+    struct shape shape;
+    struct operands operands;
+    char *id;
+    struct trial trial; /* all but the module, and threads */
 };
 
-/* Takes one result of getopt_long: -1, go on; else the exit code. */
-int subject_option(struct subject_options *o, const char *usage, int argc, char **argv, int result);
-/* Once the options are taken: makes the subject, and calls `with`, whose exit code it returns; what fails before has a
- * message on stderr and exit 2, or 3 when no case matches. */
-typedef int subject_command(const struct subject_options *o, const struct subject *s);
-int subject_main(struct subject_options *o, int argc, char **argv, subject_command *with);
+/* The one case that `what` selects of all cases of the project. *code: EXIT_NOTHING_RAN where none, else EXIT_INPUT.
+ * *s is the caller's, also after a failure. */
+bool subject_case(const char *command, const char *root, const char *what, struct subject *s, int *code,
+                  struct error *e);
+bool subject_launch(const char *command, const char *root, const char *path, const struct subject_options *o,
+                    struct subject *s, struct error *e);
+void subject_free(struct subject *s);
 
 #endif

@@ -151,6 +151,10 @@ struct event_access { /* the other side of a race, or the copy that is in flight
     size_t bytes; /* of its lane's access */
 };
 
+struct event_lanes { /* of a warp's access of shared memory: which lanes, and their addresses from shared address 0 */
+    uint32_t mask, at[32];
+};
+
 struct event {
     enum event_kind kind;
     enum event_space space;
@@ -172,7 +176,8 @@ struct event {
     bool anonymous;          /* a real GPU: nobody knows by which thread and instruction */
     bool across_warps;       /* with `other`: of all accesses that are counted here, some are of two warps */
     struct event_access other;
-    uint64_t count; /* lane accesses of this kind at this site, all blocks together */
+    struct event_lanes lanes; /* of a race or a read before any store, in shared memory; mask 0: not kept */
+    uint64_t count;           /* lane accesses of this kind at this site, all blocks together */
 };
 
 struct trace_site {   /* one instruction of the entry, or of a function that it may call */
@@ -218,6 +223,15 @@ struct site_count {    /* of one instruction, all blocks together */
     uint64_t sectors;    /* global memory: 32-byte sectors */
 };
 
+/* Of the accesses of shared memory by one instruction, the one with the most bank conflicts (then wavefronts; then that
+ * of the lowest block, and the first one there), for pictures. */
+struct site_access {
+    uint32_t lanes, at[32]; /* (lane) shared addresses of the lanes in the mask `lanes`; 0: there was none */
+    uint32_t bytes;         /* of one lane */
+    uint32_t warp, wavefronts, conflicts;
+    uint64_t block; /* its number, x fastest */
+};
+
 struct trace_print { /* what printf wrote, one call of one lane */
     uint32_t block[3], warp, lane;
     size_t instruction;
@@ -230,6 +244,7 @@ struct trace {
     struct trace_site *sites;
     size_t site_count;
     struct site_count *counts;  /* (site_count) of a census; else, and on a real GPU, NULL */
+    struct site_access *worst;  /* (site_count) likewise */
     struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
     size_t print_count;
     uint64_t print_total; /* calls that printed, those past TRACE_PRINTS too */

@@ -1,6 +1,6 @@
 /* What the PTX machine shows while a launch runs: shared memory at every barrier, and the fragments of every integer
- * mma, and which accumulator a stored value comes from. Off (launch_options.probe is NULL) it costs nothing: no record
- * is made, no byte is noted.
+ * mma, and which accumulator a stored value comes from; where it is asked for, what every instruction gives. Off
+ * (launch_options.probe is NULL) it costs nothing: no record is made, no byte is noted.
  *
  * A probe may change what it is shown, so that what follows works on right bytes. Blocks run on several CPU threads
  * and, where the watches ask for it, more than once (gpu/machine/runner.c): a probe that keeps anything runs with
@@ -70,13 +70,44 @@ struct probe_mma { /* mma.sync with integers of 8 bits, PTX ISA 9.7.14.5 */
     const uint32_t *c[4];                  /* (32) before the mma; the registers may be those of d */
 };
 
+struct ptx_instruction; /* ptx/ptx.h */
+
+struct probe_value {        /* of each lane: what a register holds + displacement */
+    const char *name;       /* the register, as the PTX calls it; NULL: a literal. Owned by the module */
+    unsigned bits;          /* 1: a predicate; 32 (also of narrower ones, zeros above); 64 */
+    uint32_t predicate;     /* lanes */
+    const uint32_t *narrow; /* (32) */
+    const uint64_t *wide;   /* (32) */
+    int64_t displacement;   /* of an address */
+};
+
+/* An instruction that gives registers, a store (st, red, stmatrix, an asynchronous copy), or a barrier; after it. */
+struct probe_step {
+    struct probe_place place;
+    uint32_t warp, lanes; /* those that executed it; never 0 */
+    uint64_t number;    /* steps of this warp before this one. 0 again: the launch was begun anew, forget the others */
+    size_t instruction; /* index into trace.sites */
+    const struct ptx_instruction *text;
+    bool stores;
+    const struct probe_value *address; /* of a store to global, shared or generic memory; else NULL */
+    const struct probe_value *values; /* (count) its results; of a store what is stored, of a copy its other operands */
+    size_t count;
+};
+
+static inline uint64_t probe_value_of(const struct probe_value *v, unsigned lane) {
+    return v->bits == 1    ? v->predicate >> lane & 1
+           : v->bits == 32 ? (uint32_t)(v->narrow[lane] + (uint64_t)v->displacement)
+                           : v->wide[lane] + (uint64_t)v->displacement;
+}
+
 struct probe {
     void *context;
-    void (*barrier)(void *context, const struct probe_barrier *at); /* none of them is NULL */
+    void (*barrier)(void *context, const struct probe_barrier *at); /* these three are never NULL */
     void (*operands)(void *context, const struct probe_mma *at);    /* before the multiplication */
     void (*sums)(void *context, const struct probe_mma *at);        /* after it */
     void (*stored)(void *context, const struct probe_store *at);    /* may be NULL */
     const bool *stop;                                               /* once it is true, the launch ends; or NULL */
+    void (*step)(void *context, const struct probe_step *at);       /* NULL: no record is made for it */
 };
 
 #endif

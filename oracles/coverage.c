@@ -73,6 +73,7 @@ static bool judge_unwritten(const struct evidence *e, size_t buffer, struct find
         struct pattern p = pattern_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);
         struct finding *f = findings_add(out, "coverage", VERDICT_UNWRITTEN);
         where_cell(&f->where, e, buffer, first);
+        f->wrong = wrong_map_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);
         f->summary = holes_text(&h, b);
         const char *suspects =
             h.none == h.cells ? "nothing was written: empty grid, early return, or the wrong output argument"

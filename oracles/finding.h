@@ -2,6 +2,8 @@
 #ifndef ORACLES_FINDING_H
 #define ORACLES_FINDING_H
 
+#include "lane_map.h"
+#include "wrong_map.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +62,12 @@ struct finding {
         char *text;
     } lines[FINDING_LINES]; /* the lines of the failure message, in order */
     size_t line_count;
+    struct {
+        uint32_t lanes, at[32]; /* shared addresses; lanes 0: not known */
+        unsigned bytes;         /* of one lane */
+    } shared;                   /* the access of the warp at `where` */
+    struct wrong_map *wrong; /* of parity and of what is not written: which cells of where.buffer, else NULL; owned */
+    struct lane_map *lanes;  /* of a fragment's fault, else NULL; owned */
 };
 
 struct findings {
@@ -68,6 +76,8 @@ struct findings {
     char **notes; /* owned: what is worth a word and is no fault, one line each */
     size_t note_count;
 };
+
+void where_free(struct where *p); /* its texts */
 
 /* Appends an empty finding of that oracle and verdict and returns it for filling; never NULL. */
 struct finding *findings_add(struct findings *f, const char *oracle, enum verdict v);

@@ -142,6 +142,9 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     if (!event->anonymous) {
         where_site(&f->where, e->trace, event->instruction);
     }
+    f->shared.lanes = event->lanes.mask;
+    f->shared.bytes = (unsigned)event->bytes;
+    memcpy(f->shared.at, event->lanes.at, sizeof f->shared.at);
     finding_line(f, oracle, "%s", summary);
     if (event->anonymous) {
         f->where.has_thread = false;

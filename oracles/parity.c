@@ -108,6 +108,7 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
     const size_t n1 = matrix ? e->operands->od : 1;
     struct matrix m = {e->expected[buffer], b->data, b->bytes / b->cell_bytes / n1, n1, b->cell_bytes};
 
+    f->wrong = wrong_map_of(wrong, m.n0, m.n1, matrix ? "token" : "element", matrix ? "row" : NULL);
     f->has_values = true;
     f->value_bytes = b->cell_bytes < 8 ? (unsigned)b->cell_bytes : 8;
     f->value_is_float = b->is_f32;

@@ -32,10 +32,13 @@ static const char *stopped(const struct sequence *s) {
 }
 
 static void bound_steps(const struct prober *p, struct bound *b) {
-    for (size_t i = 0; p->steps > 0 && i <= b->then_count; ++i) {
+    const uint64_t budgets[] = {p->steps, p->trial->steps};
+    for (size_t i = 0; i <= b->then_count; ++i) {
         struct launch *l = bound_launch(b, i);
-        const uint64_t own = l->step_budget > 0 ? l->step_budget : LAUNCH_STEP_BUDGET;
-        l->step_budget = own < p->steps ? own : p->steps;
+        for (size_t k = 0; k < 2; ++k) {
+            const uint64_t own = l->step_budget > 0 ? l->step_budget : LAUNCH_STEP_BUDGET;
+            l->step_budget = budgets[k] > 0 && budgets[k] < own ? budgets[k] : l->step_budget;
+        }
     }
 }
 

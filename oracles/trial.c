@@ -224,6 +224,11 @@ bool trial_bind(const struct trial *t, const struct schedule *order, struct boun
     options.schedule = *order;
     options.unwatched |= t->plain != NULL ? WATCH_PLANES : 0;
     bound_options(b, t->threads, &options);
+    for (size_t i = 0; t->steps != 0 && i <= b->then_count; ++i) {
+        struct launch *l = bound_launch(b, i);
+        const uint64_t own = l->step_budget != 0 ? l->step_budget : LAUNCH_STEP_BUDGET;
+        l->step_budget = t->steps < own ? t->steps : own;
+    }
     return true;
 }
 

@@ -26,6 +26,7 @@ struct trial {
     struct launch_options options;   /* watches, schedule, architecture */
     enum trial_schedules schedules;
     bool digest_inputs; /* fill outcome.inputs */
+    uint64_t steps;     /* a budget below the launch file's, for a program that may never end; 0: none */
 };
 
 /* Runs and judges. Whatever cannot be done (a file, an unknown instruction, memory) becomes a finding INPUT of the

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A character that a terminal obeys or hides instead of showing it. */
-static bool unseen(uint32_t c) {
+bool printable_hides(uint32_t c) {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
            (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
            c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
@@ -18,7 +17,7 @@ const char *printable(char *out, size_t room, const void *text, size_t length) {
     for (size_t i = 0; i < length;) {
         uint32_t c;
         size_t n = utf8_decode(s + i, length - i, &c);
-        bool raw = n > 0 && !unseen(c) && c != '\\';
+        bool raw = n > 0 && !printable_hides(c) && c != '\\';
         if (n == 0)
             n = 1;
         size_t need = raw ? n : 4 * n;

@@ -2,37 +2,17 @@
 #include "../ref/checked.h"
 #include "../ref/printable.h"
 #include "audit.h"
+#include "case_table.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of the data classes as they stand in an id, in the order that is a diagnosis. */
-static const char *const classes[] = {"exact", "coded", "adv", "rand", "real", "file"};
-#define CLASSES (sizeof classes / sizeof classes[0])
-
-/* The class component of an id ("a/b/kernel/shape/CLASS/...") as an index, and where it starts; CLASSES: none. */
-static size_t class_of(const char *id, size_t *start) {
-    const char *p = id;
-    for (int slash = 0; slash < 4 && p != NULL; ++slash) {
-        p = strchr(p, '/');
-        p = p != NULL ? p + 1 : NULL;
-    }
-    for (size_t c = 0; p != NULL && c < CLASSES; ++c) {
-        const size_t n = strlen(classes[c]);
-        if (strncmp(p, classes[c], n) == 0 && p[n] == '/') {
-            *start = (size_t)(p - id);
-            return c;
-        }
-    }
-    return CLASSES;
-}
-
 /* Same id but for the class. */
 static bool is_sibling(const char *a, const char *b) {
     size_t sa = 0, sb = 0;
-    const size_t ca = class_of(a, &sa), cb = class_of(b, &sb);
-    return ca < CLASSES && cb < CLASSES && ca != cb && sa == sb && strncmp(a, b, sa) == 0 &&
-           strcmp(a + sa + strlen(classes[ca]), b + sb + strlen(classes[cb])) == 0;
+    const size_t ca = case_class(a, &sa), cb = case_class(b, &sb);
+    return ca < CASE_CLASSES && cb < CASE_CLASSES && ca != cb && sa == sb && strncmp(a, b, sa) == 0 &&
+           strcmp(a + sa + strlen(case_classes[ca]), b + sb + strlen(case_classes[cb])) == 0;
 }
 
 /* Text of files (instructions, names) may hold anything: it is made printable first. */
@@ -46,8 +26,9 @@ static void print_also(FILE *out, const struct outcome *o, const struct outcome 
     for (size_t i = 0; i < count; ++i) {
         if (is_sibling(o->id, all[i].id)) {
             size_t start;
-            char *more = must_format("%s%s%s %s", text, text[0] ? ", " : "", classes[class_of(all[i].id, &start)],
-                                     verdict_name(outcome_verdict(&all[i])));
+            char *more =
+                must_format("%s%s%s %s", text, text[0] ? ", " : "", case_classes[case_class(all[i].id, &start)],
+                            verdict_name(outcome_verdict(&all[i])));
             free(text);
             text = more;
         }
@@ -169,38 +150,28 @@ void terminal_failure(FILE *out, const struct outcome *o, const struct outcome *
 }
 
 void terminal_table(FILE *out, const struct outcome *all, size_t count) {
-    size_t width = 6, shown = CLASSES - 1; /* class file, the last, has a column where there are such cases */
+    const size_t shown = case_columns(all, count);
+    size_t width = 6;
     for (size_t i = 0; i < count; ++i) {
-        size_t start;
         const size_t n = all[i].skipped ? 0 : strlen(all[i].about);
         width = n > width ? n : width;
-        shown = class_of(all[i].id, &start) == CLASSES - 1 ? CLASSES : shown;
     }
     fprintf(out, "%-*s", (int)width, "kernel");
     for (size_t c = 0; c < shown; ++c) {
-        fprintf(out, " %9s", classes[c]);
+        fprintf(out, " %9s", case_classes[c]);
     }
     fprintf(out, "\n");
-    for (size_t i = 0, end; i < count; i = end) {
-        size_t run[CLASSES] = {0}, passed[CLASSES] = {0};
-        bool ran = false;
-        for (end = i; end < count && strcmp(all[end].about, all[i].about) == 0; ++end) {
-            size_t start;
-            const size_t c = class_of(all[end].id, &start);
-            ran |= !all[end].skipped;
-            if (c < CLASSES && !all[end].skipped) {
-                ++run[c];
-                passed[c] += outcome_verdict(&all[end]) == VERDICT_PASS;
-            }
-        }
-        if (!ran) {
+    struct case_row row;
+    for (size_t i = 0; i < count; i = row.end) {
+        row = case_row(all, count, i);
+        if (!row.ran) {
             continue;
         }
         fprintf(out, "%-*s", (int)width, all[i].about);
         for (size_t c = 0; c < shown; ++c) {
             char cell[48] = "-";
-            if (run[c] > 0) {
-                snprintf(cell, sizeof cell, "%zu/%zu", passed[c], run[c]);
+            if (row.run[c] > 0) {
+                snprintf(cell, sizeof cell, "%zu/%zu", row.passed[c], row.run[c]);
             }
             fprintf(out, " %9s", cell);
         }
@@ -213,45 +184,15 @@ void terminal_table(FILE *out, const struct outcome *all, size_t count) {
     }
 }
 
-/* Red cases that fail alike: same kernel, verdict, oracle, source line and suspects of the worst finding. */
-static bool fails_alike(const struct outcome *a, const struct outcome *b) {
-    const struct finding *f = findings_first(&a->findings), *g = findings_first(&b->findings);
-    const char *x = f->suspects != NULL ? f->suspects : "", *y = g->suspects != NULL ? g->suspects : "";
-    const char *p = f->where.file != NULL ? f->where.file : "", *q = g->where.file != NULL ? g->where.file : "";
-    return f->verdict == g->verdict && strcmp(f->oracle, g->oracle) == 0 && strcmp(a->about, b->about) == 0 &&
-           f->where.line == g->where.line && f->where.ptx_line == g->where.ptx_line && strcmp(p, q) == 0 &&
-           strcmp(x, y) == 0;
-}
-
-/* How much a red case tells: structured data first (every scale and element of `coded` says where it belongs), then a
- * result of more than one warp's rows and one fragment's tokens, then few cells. Greater is better. */
-static double telling(const struct outcome *o) {
-    static const double class_worth[CLASSES + 1] = {3, 4, 1, 2, 0, 0, 0};
-    size_t start = 0, nt = 0, od = 0;
-    const size_t c = class_of(o->id, &start);
-    const char *shape = strstr(o->id, "/nt");
-    if (shape == NULL || sscanf(shape, "/nt%zu.od%zu", &nt, &od) != 2) {
-        return class_worth[c];
-    }
-    const bool small = nt < 17 || od < 17;
-    return class_worth[c] + (small ? 0 : 10) - 1e-9 * (double)nt * (double)od;
-}
-
 void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_t full, size_t brief) {
-    bool *told = must_calloc(count + 1, sizeof *told); /* shown, or alike to one that was */
+    size_t *told = must_calloc(count + 1, sizeof *told); /* shown, or alike to one that was */
     size_t shown = 0, lines = 0, left = 0;
     for (size_t i = 0; i < count && shown < full; ++i) {
-        if (all[i].findings.count == 0 || told[i]) {
+        if (all[i].findings.count == 0 || told[i] > 0) {
             continue;
         }
-        size_t best = i, alike = 0;
-        for (size_t k = i; k < count; ++k) {
-            if (all[k].findings.count > 0 && !told[k] && fails_alike(&all[i], &all[k])) {
-                told[k] = true;
-                ++alike;
-                best = telling(&all[k]) > telling(&all[best]) ? k : best;
-            }
-        }
+        size_t alike;
+        const size_t best = case_group(all, count, i, shown + 1, told, &alike);
         fprintf(out, "%s", shown > 0 ? "\n" : "");
         terminal_failure(out, &all[best], all, count);
         if (alike > 1) {
@@ -260,7 +201,7 @@ void terminal_failures(FILE *out, const struct outcome *all, size_t count, size_
         ++shown;
     }
     for (size_t i = 0; i < count; ++i) {
-        if (all[i].findings.count == 0 || told[i]) {
+        if (all[i].findings.count == 0 || told[i] > 0) {
             continue;
         }
         if (lines++ >= brief) {

@@ -1,6 +1,8 @@
 /* warpproof evidence: what a (stand-in for a) GPU gave is recorded; every way in which it stops being true is red. */
 #include "../ref/checked.h"
 #include "command_run.h"
+#include "junit_check.h"
+#include "markup_check.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,40 @@ Test(evidence, a_record_holds) {
                   "4 passed, 0 failed");
     /* A line of the lattice is noted, or checked when it is asked for. */
     expect_result(check("cat", "--all"), 1, "missing 2 of 6 cases have no line of evidence, q8_0/f16/");
+}
+
+/* The text of a file of the folder, which is well-formed. */
+static char *read_report(const char *name) {
+    struct result r = run_shell(must_format("cat %s/%s", run_folder, name));
+    char *fault = markup_fault(r.text, strlen(r.text), strstr(name, ".html") != NULL);
+    fault = fault == NULL && strstr(name, ".xml") != NULL ? junit_fault(r.text) : fault;
+    cr_assert(r.code == 0 && fault == NULL, "%s: %s", name, fault ? fault : r.text);
+    return r.text;
+}
+
+Test(evidence, reports_have_it) {
+    char *options = must_format("--junit %s/r.xml", run_folder);
+    expect_result(check("cat", options), 0, "4 passed, 0 failed, 0 skipped");
+    char *xml = read_report("r.xml");
+    cr_expect(markup_count(xml, "testcase", "classname=\"dequantize_q8_0\" name=\"nt") == 4, "%s", xml);
+    free(xml);
+    expect_result(check("head -n 3", options), 1, "3 passed, 1 failed, 0 skipped");
+    xml = read_report("r.xml");
+    cr_expect(markup_count(xml, "failure", "type=\"UNTESTED\" message=\"missing 1 of 1 cases have no line") == 1, "%s",
+              xml);
+    free(xml);
+    free(options);
+    char *place = must_format("cd %s/reports/evidence && mkdir h && cp ../../good h/evidence.jsonl", run_folder);
+    free(run_shell(place).text);
+    free(place);
+    expect_result(run_command("gate --html %s/r.html", run_folder), 0, "4 passed");
+    char *html = read_report("r.html");
+    cr_expect(strstr(html, "Fake GPU") && strstr(html, ": PASS)</span>"), "%s", html);
+    free(html);
+    char *bend = must_format("echo x >> %s/reports/evidence/h/evidence.jsonl", run_folder);
+    free(run_shell(bend).text);
+    free(bend);
+    expect_result(run_command("gate --html %s/r.html", run_folder), 2, "h/evidence.jsonl:5:");
 }
 
 Test(evidence, what_changed_since_is_stale_and_red) {

@@ -415,7 +415,7 @@ Test(explain, bad_arguments) {
     expect_result(run_command("explain"), 2, "want one case or launch file");
     expect_result(run_command("explain a b"), 2, "want one case or launch file");
     expect_result(run_command("explain nosuch"), 3, "no case matches 'nosuch'");
-    expect_result(run_command("explain mmq_wide_ldb_kd4"), 2, "cases, and one is explained: such as q4_K/pad40/");
+    expect_result(run_command("explain mmq_wide_ldb_kd4"), 2, "cases, and explain takes one: such as q4_K/pad40/");
     expect_result(run_command("explain tests"), 2, "tests: no case, and no launch file, whose name ends in .yaml");
     expect_result(run_command("explain /dev/null"), 2, "/dev/null: no case, and no launch file");
     expect_result(run_command("explain gpu/kernels/mmq_wide_ldb_kd8.yaml --set nt=8192 --set od=8192 --set id=5888"), 2,

@@ -1,5 +1,6 @@
 /* gpu/machine/probe.c: a probe is shown every barrier of the block and every integer mma, and changes nothing unless it
  * says so; what it changes is what the program goes on with. */
+#include "../gpu/ptx/ptx.h"
 #include "machine_run.h"
 
 struct seen {
@@ -87,7 +88,7 @@ static void run_probed(const struct probe *probe, uint32_t out[96]) {
 Test(machine_probe, sees_everything_and_changes_nothing) {
     uint32_t plain[96], probed[96];
     struct seen s = {0};
-    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL, NULL};
+    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL, NULL, NULL};
     run_probed(NULL, plain);
     run_probed(&probe, probed);
     cr_expect(memcmp(plain, probed, sizeof plain) == 0);
@@ -100,10 +101,61 @@ Test(machine_probe, sees_everything_and_changes_nothing) {
 Test(machine_probe, what_it_changes_counts) {
     uint32_t probed[96];
     struct seen s = {.add_to_word = 100, .set_d = 1000};
-    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL, NULL};
+    const struct probe probe = {&s, at_barrier, at_operands, at_sums, NULL, NULL, NULL};
     run_probed(&probe, probed);
     cr_expect(s.arena[0] == 1 && s.arena[1] == 101 && s.arena[2] == 7);
     cr_expect(probed[0] == 101 && probed[1] == 107, "%u %u", probed[0], probed[1]);
     cr_expect(probed[2] == 69 && probed[3 * 3 + 2] == 1000, "%u %u", probed[2], probed[11]);
     cr_expect(s.c0_before == 1000 && s.d0_after == 1032);
+}
+
+/* ---- steps ---- */
+
+static void no_barrier(void *context, const struct probe_barrier *at) {
+    (void)context;
+    (void)at;
+}
+
+static void no_mma(void *context, const struct probe_mma *at) {
+    (void)context;
+    (void)at;
+}
+
+struct steps {
+    unsigned told, stores, barriers, mma;
+    uint32_t loaded;     /* by the first ld.shared, lane 3 */
+    uint64_t last_store; /* address of the last one, lane 1 */
+    bool numbered;
+};
+
+static void at_step(void *context, const struct probe_step *at) {
+    struct steps *s = context;
+    s->numbered &= at->number == s->told++ && at->warp == 0 && at->place.block_number == 0;
+    s->stores += at->stores;
+    s->barriers += strcmp(at->text->opcode, "bar") == 0 && at->count == 0;
+    if (strcmp(at->text->opcode, "mma") == 0 && at->count == 4 && strcmp(at->values[3].name, "%r13") == 0) {
+        ++s->mma;
+    }
+    if (strcmp(at->text->opcode, "ld") == 0 && strcmp(at->values[0].name, "%r4") == 0) {
+        s->loaded = (uint32_t)probe_value_of(&at->values[0], 3);
+    }
+    if (at->stores && at->address != NULL) {
+        s->last_store = probe_value_of(at->address, 1);
+    }
+}
+
+/* All but exit. */
+Test(machine_probe, tells_every_step_and_changes_nothing) {
+    uint32_t plain[96], probed[96];
+    struct seen seen = {0};
+    struct steps s = {.numbered = true};
+    const struct probe quiet = {&seen, at_barrier, at_operands, at_sums, NULL, NULL, NULL};
+    run_probed(&quiet, plain);
+    struct probe probe = {.context = &s, .barrier = no_barrier, .operands = no_mma, .sums = no_mma, .step = at_step};
+    run_probed(&probe, probed);
+    cr_expect(memcmp(plain, probed, sizeof plain) == 0);
+    cr_expect(s.numbered && s.told == 21 && s.stores == 5 && s.barriers == 3 && s.mma == 2, "%u %u %u %u", s.told,
+              s.stores, s.barriers, s.mma);
+    cr_expect(s.loaded == 1, "%u", s.loaded);
+    cr_expect((s.last_store & 0xffff) == 12 + 8, "%llx", (unsigned long long)s.last_store);
 }

@@ -101,7 +101,7 @@ Test(probe_command, bad_arguments) {
     expect_result(run_command("probe a b"), 2, "want one case or launch file");
     expect_result(run_command("probe nosuch"), 3, "no case matches 'nosuch'");
     expect_result(run_command("probe tests"), 2, "tests: no case, and no launch file, whose name ends in .yaml");
-    expect_result(run_command("probe mmq_wide_ldb_kd4"), 2, "cases, and one is probed: such as q4_K/pad40/");
+    expect_result(run_command("probe mmq_wide_ldb_kd4"), 2, "cases, and probe takes one: such as q4_K/pad40/");
     expect_result(run_command("probe tests/foreign/unknown.yaml"), 2, "unknown instruction `tex.frobnicate.u32");
     expect_result(run_command("probe tests/foreign/probe_tile.yaml --set nt=65"), 2, "needs nt <= 64");
     expect_result(run_command("probe tests/foreign/probe_tile.yaml --set nt=0"), 2, "must be in 1 .. 2147483647");

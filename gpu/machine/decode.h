@@ -116,6 +116,8 @@ void link_records(struct decoder *d, const size_t *start);
 void count_executed(struct decoder *d);
 /* Around an mma of 8-bit integers, when there is a probe; list and imm: probe.h. */
 void probe_aside(struct decoder *d, bool after, uint32_t list, int64_t imm);
+/* decode_step.c: behind the instruction at hand, when there is a probe that is told of it. */
+bool step_aside(struct decoder *d);
 void tell_literature(struct decoder *d); /* ahead of an mma by a model that is not measured */
 void gather_asides(struct decoder *d, size_t from);
 

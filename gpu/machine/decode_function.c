@@ -130,7 +130,7 @@ bool decode_body(struct decoder *d, int function) {
             d->guard = d->slot[d->in->guard] | (d->in->guard_negated ? GUARD_NEGATED : 0);
         start[i] = p->record_count;
         count_executed(d);
-        ok = on_architecture(d) && origin_aside(d) && undefined_before(d, decode_one) && decode_one(d);
+        ok = on_architecture(d) && origin_aside(d) && undefined_before(d, decode_one) && decode_one(d) && step_aside(d);
         gather_asides(d, start[i]);
         ok = ok && check_room(d);
     }

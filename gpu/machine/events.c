@@ -95,6 +95,12 @@ void event_at(struct warp *w, const struct record *r, unsigned lane, struct even
     events_add(&b->events, &v, b->place, b->event_order++);
 }
 
+void event_keep_lanes(struct event *v, uint32_t mask, const uint32_t at[LANES]) {
+    v->lanes.mask = mask;
+    for (uint32_t left = mask; left; left &= left - 1) /* of the others anything may stand there */
+        v->lanes.at[__builtin_ctz(left)] = at[__builtin_ctz(left)];
+}
+
 void event_of_lanes(struct warp *w, const struct record *r, uint32_t lanes, enum event_kind kind) {
     const struct event v = {
         .kind = kind, .buffer = -1, .plane = -1, .other_plane = -1, .count = (uint64_t)__builtin_popcount(lanes)};

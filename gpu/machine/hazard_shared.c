@@ -92,22 +92,23 @@ static void report(struct block *b, const struct entry *e, unsigned lane, enum e
     const struct range *range = range_at(m, at);
     const int64_t origin = m->static_bytes ? 0 : (int64_t)m->dynamic_start;
     const int plane = range ? range->plane : -1;
-    const struct event v = {.kind = kind,
-                            .space = SPACE_SHARED,
-                            .store = e->flags & RACE_STORE,
-                            .buffer = -1,
-                            .plane = plane,
-                            .other_plane = -1,
-                            .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
-                            .bytes = e->bytes,
-                            .across_warps = f->across,
-                            .other = {.present = true,
-                                      .store = f->store,
-                                      .block = {b->id[0], b->id[1], b->id[2]},
-                                      .warp = f->warp,
-                                      .lane = f->lane,
-                                      .instruction = f->site,
-                                      .bytes = f->width}};
+    struct event v = {.kind = kind,
+                      .space = SPACE_SHARED,
+                      .store = e->flags & RACE_STORE,
+                      .buffer = -1,
+                      .plane = plane,
+                      .other_plane = -1,
+                      .offset = (int64_t)at - (plane >= 0 ? (int64_t)range->lo : origin),
+                      .bytes = e->bytes,
+                      .across_warps = f->across,
+                      .other = {.present = true,
+                                .store = f->store,
+                                .block = {b->id[0], b->id[1], b->id[2]},
+                                .warp = f->warp,
+                                .lane = f->lane,
+                                .instruction = f->site,
+                                .bytes = f->width}};
+    event_keep_lanes(&v, e->mask, e->at);
     event_at(&b->warps[e->warp], e->r, lane, v);
 }
 

@@ -389,6 +389,7 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct event_table events;
     struct barrier barriers[16];
     struct site_count *counts;       /* (sites) with options.census, else NULL */
+    struct site_access *worst;       /* (sites) likewise */
     struct hazards *hazards;         /* NULL: not watched */
     struct valid *valid;             /* NULL: not watched */
     struct async *async;             /* NULL: the program copies nothing */
@@ -446,6 +447,8 @@ void events_merge(struct event_table *into, const struct event_table *from);
 struct event *events_sorted(const struct event_table *t);
 /* Fills in block, warp, site and, where it is 0, a count of 1, and adds it to the block's events. */
 void event_at(struct warp *w, const struct record *r, unsigned lane, struct event v);
+/* v.lanes of these lanes of an access. */
+void event_keep_lanes(struct event *v, uint32_t mask, const uint32_t at[LANES]);
 /* An event of no memory that these lanes have together; the first of them is named. */
 void event_of_lanes(struct warp *w, const struct record *r, uint32_t lanes, enum event_kind kind);
 
@@ -479,6 +482,8 @@ enum { ATOMIC_RETURNS = 1 << 16 }; /* the old value goes to the destinations */
 /* matrix.c: stmatrix: a = address, b = matrices | LDMATRIX_TRANS | LDMATRIX_WIDE, wide = sources; movmatrix: dst, a. */
 handler op_stmatrix, op_movmatrix;
 
+/* census.c: *into becomes the worse of the two (launch.h), whichever came first. */
+void census_keep_worst(struct site_access *into, const struct site_access *one);
 /* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
 handler op_count_executed, op_count_access;
 handler op_literature; /* ahead of an mma whose model is the literature's: the event that says so */

@@ -1,5 +1,6 @@
 /* Calls a probe: at barriers of the whole block, and before and after each mma of 8-bit integers. */
 #include "probe.h"
+#include "../../ref/checked.h"
 #include "isa.h"
 #include "tensor_model.h"
 #include <stdlib.h>
@@ -14,6 +15,7 @@ bool probe_open(struct block *b, struct error *e) {
         p->probe = m->launch->options.probe;
         p->multiplied = calloc(m->warps, sizeof *p->multiplied);
         p->writes = calloc(m->shared_bytes + 1, sizeof *p->writes);
+        p->steps = p->probe->step ? must_calloc(m->warps, sizeof *p->steps) : NULL;
     }
     return (p && p->multiplied && p->writes && origin_open(b, &p->origins)) ||
            fail(e, "no memory to note the stores to %zu bytes of shared memory", m->shared_bytes);
@@ -23,6 +25,7 @@ void probe_close(struct block *b) {
     if (b->probed) {
         free(b->probed->multiplied);
         free(b->probed->writes);
+        free(b->probed->steps);
         origin_close(&b->probed->origins);
     }
     free(b->probed);
@@ -32,15 +35,17 @@ void probe_start(struct block *b) {
     struct probed *p = b->probed;
     p->barriers = 0;
     memset(p->multiplied, 0, b->machine->warps * sizeof *p->multiplied);
+    if (p->steps)
+        memset(p->steps, 0, b->machine->warps * sizeof *p->steps);
     memset(p->writes, 0, (b->machine->shared_bytes + 1) * sizeof *p->writes);
     origin_start(b, &p->origins);
 }
 
-static struct probe_place place_of(const struct block *b) {
+struct probe_place probe_place_of(const struct block *b) {
     return (struct probe_place){.block = {b->id[0], b->id[1], b->id[2]}, .block_number = b->number};
 }
 
-static void stop_on_request(struct block *b) {
+void probe_stops(struct block *b) {
     const bool *stop = b->probed->probe->stop;
     if (stop && *stop)
         b->stopped = b->ends_grid = true;
@@ -48,13 +53,13 @@ static void stop_on_request(struct block *b) {
 
 void probe_at_barrier(struct block *b) {
     const size_t start = b->machine->dynamic_start;
-    const struct probe_barrier at = {.place = place_of(b),
+    const struct probe_barrier at = {.place = probe_place_of(b),
                                      .number = b->probed->barriers++,
                                      .arena = b->shared + start,
                                      .bytes = b->machine->shared_bytes - start,
                                      .writes = b->probed->writes + start};
     b->probed->probe->barrier(b->probed->probe->context, &at);
-    stop_on_request(b);
+    probe_stops(b);
 }
 
 void probe_stores(struct warp *w, const struct record *r, uint32_t mask, const uint32_t at[LANES], uint32_t bytes,
@@ -80,7 +85,7 @@ void probe_landed(struct warp *w, uint32_t mask, const uint32_t at[LANES], uint3
 
 static struct probe_mma mma_of(struct warp *w, const struct record *r, uint32_t mask) {
     const struct tensor_form *f = &tensor_forms[r->imm & 0xffff];
-    struct probe_mma x = {.place = place_of(w->block),
+    struct probe_mma x = {.place = probe_place_of(w->block),
                           .warp = w->number,
                           .live = mask,
                           .number = w->block->probed->multiplied[w->number],
@@ -122,5 +127,5 @@ void op_probe_sums(struct warp *w, const struct record *r, uint32_t mask) {
     const struct probe_mma at = mma_of(w, r, mask);
     w->block->probed->probe->sums(w->block->probed->probe->context, &at);
     ++w->block->probed->multiplied[w->number];
-    stop_on_request(w->block);
+    probe_stops(w->block);
 }

@@ -85,18 +85,21 @@ void valid_barrier(struct block *b) {
     }
 }
 
-static void report(struct warp *w, const struct record *r, unsigned lane, uint32_t at, unsigned bytes) {
+static void report(struct warp *w, const struct record *r, unsigned lane, uint32_t mask, const uint32_t all[LANES],
+                   unsigned bytes) {
+    const uint32_t at = all[lane];
     const struct machine *m = w->block->machine;
     const size_t hole = first_hole(w->block->valid, at, (size_t)at + bytes);
     const struct range *range = range_at(m, (int64_t)hole);
     const size_t origin = range && range->plane >= 0 ? range->lo : m->static_bytes ? 0 : m->dynamic_start;
-    const struct event v = {.kind = EVENT_UNINITIALISED,
-                            .space = SPACE_SHARED,
-                            .buffer = -1,
-                            .plane = range ? range->plane : -1,
-                            .other_plane = -1,
-                            .offset = (int64_t)hole - (int64_t)origin,
-                            .bytes = bytes};
+    struct event v = {.kind = EVENT_UNINITIALISED,
+                      .space = SPACE_SHARED,
+                      .buffer = -1,
+                      .plane = range ? range->plane : -1,
+                      .other_plane = -1,
+                      .offset = (int64_t)hole - (int64_t)origin,
+                      .bytes = bytes};
+    event_keep_lanes(&v, mask, all);
     event_at(w, r, lane, v);
 }
 
@@ -160,7 +163,7 @@ void valid_shared(struct warp *w, const struct record *r, uint32_t mask, const u
     for (uint32_t left = good ? 0 : mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         if (first_hole(v, at[lane], (size_t)at[lane] + x->bytes) < (size_t)at[lane] + x->bytes)
-            report(w, r, lane, at[lane], x->bytes);
+            report(w, r, lane, mask, at, x->bytes);
     }
     if (x->store)
         mark_written(v->written, mask, at, x->bytes);

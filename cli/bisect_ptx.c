@@ -1,0 +1,77 @@
+/* warpproof bisect --ptx: two builds of one kernel in step. */
+#include "../reports/in_step.h"
+#include "bisect.h"
+#include "command.h"
+#include <stdlib.h>
+
+/* Each is judged as `run` does, for its verdict. False: a launch cannot be run at all, which was said. */
+static bool judge(struct subject *s, struct ptx_module *const modules[2], const char *const paths[2]) {
+    bool ran = true;
+    for (int k = 0; k < 2; ++k) {
+        struct outcome o;
+        s->trial.module = modules[k];
+        trial_run(&s->trial, &o);
+        const struct finding *f = findings_first(&o.findings);
+        printf("%c       %s  %s%s%s\n", 'A' + k, paths[k], verdict_name(outcome_verdict(&o)), f != NULL ? ": " : "",
+               f != NULL ? f->summary : "");
+        ran &= o.judged && !o.refused;
+        outcome_free(&o);
+    }
+    return ran;
+}
+
+static int compare(struct subject *s, struct ptx_module *const modules[2], const char *const paths[2],
+                   struct error *e) {
+    struct trial both[2] = {s->trial, s->trial};
+    struct in_step x;
+    printf("%s\n", s->id);
+    if (!judge(s, modules, paths)) {
+        return EXIT_NOTHING_RAN;
+    }
+    both[0].module = modules[0];
+    both[1].module = modules[1];
+    if (!in_step_run(&both[0], &both[1], &x, e)) {
+        return EXIT_INPUT;
+    }
+    in_step_text(stdout, &x, paths, s->trial.spec->then_count + 1);
+    return in_step_differs(&x) ? EXIT_KERNEL_WRONG : EXIT_PASSED;
+}
+
+/* Class by class, up to one in which they differ. */
+static int compare_classes(struct bisect_options *o, const char *root, struct ptx_module *const modules[2],
+                           struct error *e) {
+    int code = EXIT_PASSED;
+    bool more = true;
+    for (int k = bisect_first_class(o); more && code == EXIT_PASSED; ++k) {
+        struct subject s;
+        o->subject.class = (enum data_class)k;
+        more = bisect_subject(o, root, NULL, &s, &code, e);
+        if (more) {
+            judging_threads("bisect", &o->judging);
+            s.trial.threads = o->judging.threads;
+            s.trial.options = o->judging.launch;
+            code = compare(&s, modules, o->ptx, e);
+            more = bisect_more_classes(o, &s, k);
+        }
+        subject_free(&s);
+    }
+    return code;
+}
+
+int bisect_ptx(struct bisect_options *o, const char *root) {
+    struct ptx_module *modules[2] = {NULL, NULL};
+    struct error e = {""};
+    int code = EXIT_INPUT;
+    modules[0] = ptx_load(o->ptx[0], &e);
+    modules[1] = modules[0] != NULL ? ptx_load(o->ptx[1], &e) : NULL;
+    if (modules[1] != NULL) {
+        code = compare_classes(o, root, modules, &e);
+    }
+    if (e.text[0] != 0) {
+        flush_output();
+        usage_error("bisect", "%s", e.text);
+    }
+    ptx_free(modules[0]);
+    ptx_free(modules[1]);
+    return code;
+}

@@ -1,0 +1,90 @@
+/* Two builds of one kernel on the same operands, step by step on the PTX machine: the first step after which they
+ * differ. A is run and a digest of each step is kept; B is run and held to it; A is run again for its values.
+ *
+ * Each warp is compared by itself, in the order of its own steps, in one of two ways:
+ *   in step      as long as it executes the same instructions: every result of every lane, by its place in the
+ *                instruction, and of every store its address and value. Where both programs have the same opcodes, one
+ *                after the other, an instruction is the same as the one that stands there (names, literals and
+ * modifiers may differ: that shows in what it gives). Else it is the one with the same text but for the numbers of
+ *                registers, and only until it gives something else: that is no difference yet, for an instruction may
+ *                stand between that looks the same;
+ *   after that   results of mma and of ldmatrix, values stored to shared memory, values and addresses of other stores,
+ *                each in order; one that A has elsewhere in the warp's order only moved, and is no difference.
+ * And at the end the bytes of every buffer that the launch may write. */
+#ifndef ORACLES_IN_STEP_H
+#define ORACLES_IN_STEP_H
+
+#include "trial.h"
+
+enum difference_kind {
+    DIFFERENCE_REGISTER, /* of any other instruction */
+    DIFFERENCE_LDMATRIX,
+    DIFFERENCE_MMA,
+    DIFFERENCE_SHARED, /* a store to shared memory */
+    DIFFERENCE_STORE,  /* any other store */
+    DIFFERENCES,
+};
+extern const char *const difference_names[DIFFERENCES]; /* "register", "ldmatrix result" ... */
+
+struct in_step_side {       /* of A or B */
+    bool present;           /* false: it has no such step */
+    bool executed;          /* by the lane at hand */
+    struct trace_site site; /* texts are the module's */
+    const char *name;       /* the register; NULL: a literal. The module's */
+    uint64_t value;         /* or the address */
+};
+
+struct difference {
+    bool found;
+    size_t launch; /* from 1 */
+    uint32_t block[3], warp, lane;
+    uint64_t step;   /* of B's warp in its block, from 0 */
+    unsigned bits;   /* of the value: 1, 32 or 64 */
+    bool is_address; /* of a store: values are those of the address */
+    bool apart;      /* the warp's programs had parted */
+    struct in_step_side side[2];
+};
+
+struct parting { /* where the first warp goes on by other instructions */
+    bool found;
+    size_t launch;
+    uint32_t block[3], warp;
+    uint64_t step;
+    struct in_step_side side[2]; /* site alone; absent: the warp has no step more */
+};
+
+struct output_difference { /* of the first buffer that differs its first cell */
+    const char *buffer;    /* NULL: all bytes are equal */
+    uint64_t cells, wrong; /* of this buffer */
+    uint64_t cell;
+    size_t cell_bytes; /* more than 8: the values are those of the first 8 bytes that differ */
+    bool is_f32;
+    uint64_t offset, value[2];
+    struct {
+        bool stored; /* somebody stored it; the last one: */
+        uint32_t block[3], warp, lane;
+        struct trace_site site;
+    } by[2];
+};
+
+struct in_step {
+    bool ran[2];              /* its launches ran to their ends */
+    uint64_t steps, together; /* of B, that were compared; of those in step */
+    uint64_t warps, parted;   /* of all blocks */
+    bool same_opcodes;
+    struct difference first[DIFFERENCES];
+    int earliest; /* the kind of the first difference of all, or -1 */
+    struct parting parting;
+    struct output_difference output;
+};
+
+/* Runs both; a and b: the same but for the module (and threads, runner and schedules, which do not count: the machine
+ * runs them, in order, one thread). *out points into the modules and the launch file. Fails on what cannot be run, and
+ * where there are more than IN_STEP_MOST steps to keep. */
+bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *out, struct error *e);
+
+#define IN_STEP_MOST (UINT64_C(1) << 23)
+
+bool in_step_differs(const struct in_step *x); /* a step, the output, or that one of them alone runs to its end */
+
+#endif

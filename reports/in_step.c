@@ -1,0 +1,140 @@
+#include "in_step.h"
+#include "../ref/checked.h"
+#include <inttypes.h>
+#include <string.h>
+
+static const char side_names[2] = {'A', 'B'};
+
+/* "PTX:LINE (SOURCE:LINE, inlined at SOURCE:LINE)  TEXT" */
+static void site_text(FILE *out, const struct trace_site *s, const char *path) {
+    fprintf(out, "%s:%d", path, s->ptx_line);
+    if (s->file != NULL) {
+        fprintf(out, " (%s:%d", s->file, s->line);
+        if (s->inlined_file != NULL) {
+            fprintf(out, ", inlined at %s:%d", s->inlined_file, s->inlined_line);
+        }
+        fprintf(out, ")");
+    }
+    fprintf(out, "  %s\n", s->text != NULL ? s->text : "");
+}
+
+static void thread_text(FILE *out, size_t launch, size_t launches, const uint32_t block[3], uint32_t warp) {
+    if (launches > 1) {
+        fprintf(out, "launch %zu ", launch);
+    }
+    fprintf(out, "block (%u,%u,%u) warp %u", block[0], block[1], block[2], warp);
+}
+
+static void value_text(FILE *out, const struct in_step_side *s, unsigned bits, bool is_address) {
+    fprintf(out, "%s%s = ", is_address ? "address " : "", s->name != NULL ? s->name : "literal");
+    if (bits == 1) {
+        fprintf(out, "%" PRIu64, s->value);
+    } else {
+        fprintf(out, "0x%0*" PRIx64, bits == 64 ? 16 : 8, s->value);
+    }
+    if (is_address) {
+        return;
+    }
+    if (s->name != NULL && strncmp(s->name, "%f", 2) == 0 && bits == 32) {
+        float f;
+        const uint32_t u = (uint32_t)s->value;
+        memcpy(&f, &u, sizeof f);
+        fprintf(out, " (%.9g)", (double)f);
+    } else if (bits == 32) {
+        fprintf(out, " (%" PRId32 ")", (int32_t)(uint32_t)s->value);
+    }
+}
+
+static void difference_text(FILE *out, const char *label, const struct in_step *x, enum difference_kind kind,
+                            const char *const paths[2], size_t launches) {
+    const struct difference *d = &x->first[kind];
+    fprintf(out, "%-7s %s, ", label, difference_names[kind]);
+    thread_text(out, d->launch, launches, d->block, d->warp);
+    fprintf(out, " lane %u, step %" PRIu64 " of the warp%s\n", d->lane, d->step,
+            d->apart ? ", after the programs parted" : "");
+    for (int k = 0; k < 2; ++k) {
+        const struct in_step_side *s = &d->side[k];
+        fprintf(out, "  %c     ", side_names[k]);
+        if (!s->present) {
+            fprintf(out, "the warp has no such step\n");
+            continue;
+        }
+        if (s->executed) {
+            value_text(out, s, d->bits, d->is_address);
+        } else {
+            fprintf(out, "the lane does not execute it");
+        }
+        fprintf(out, "\n        ");
+        site_text(out, &s->site, paths[k]);
+    }
+}
+
+static void parting_text(FILE *out, const struct in_step *x, const char *const paths[2], size_t launches) {
+    const struct parting *p = &x->parting;
+    fprintf(out, "parted  %" PRIu64 " of %" PRIu64 " warps go on by other instructions; first ", x->parted, x->warps);
+    thread_text(out, p->launch, launches, p->block, p->warp);
+    fprintf(out, ", step %" PRIu64 "\n", p->step);
+    for (int k = 0; k < 2; ++k) {
+        fprintf(out, "  %c     ", side_names[k]);
+        if (p->side[k].present) {
+            site_text(out, &p->side[k].site, paths[k]);
+        } else {
+            fprintf(out, "the warp has no step more\n");
+        }
+    }
+}
+
+static void output_text(FILE *out, const struct output_difference *o, const char *const paths[2]) {
+    if (o->buffer == NULL) {
+        fprintf(out, "output  equal\n");
+        return;
+    }
+    fprintf(out, "output  %s: %" PRIu64 " of %" PRIu64 " cells differ, first cell %" PRIu64 " (byte %" PRIu64 ")\n",
+            o->buffer, o->wrong, o->cells, o->cell, o->offset);
+    for (int k = 0; k < 2; ++k) {
+        const int digits = o->cell_bytes < 8 ? 2 * (int)o->cell_bytes : 16;
+        fprintf(out, "  %c     0x%0*" PRIx64, side_names[k], digits, o->value[k]);
+        if (o->is_f32) {
+            float f;
+            const uint32_t u = (uint32_t)o->value[k];
+            memcpy(&f, &u, sizeof f);
+            fprintf(out, " (%.9g)", (double)f);
+        }
+        if (!o->by[k].stored) {
+            fprintf(out, "   nobody stored it\n");
+            continue;
+        }
+        fprintf(out, "   block (%u,%u,%u) warp %u lane %u stored it\n        ", o->by[k].block[0], o->by[k].block[1],
+                o->by[k].block[2], o->by[k].warp, o->by[k].lane);
+        site_text(out, &o->by[k].site, paths[k]);
+    }
+}
+
+/* After the first of all the others follow as data does: loaded, multiplied, stored. */
+void in_step_text(FILE *out, const struct in_step *x, const char *const paths[2], size_t launches) {
+    const bool apart = x->parting.found && (x->earliest < 0 || x->first[x->earliest].apart);
+    for (int k = 0; k < 2; ++k) {
+        if (!x->ran[k]) {
+            fprintf(out, "%c       does not run to its end\n", side_names[k]);
+        }
+    }
+    if (apart) {
+        parting_text(out, x, paths, launches);
+    }
+    if (x->earliest >= 0) {
+        difference_text(out, "first", x, (enum difference_kind)x->earliest, paths, launches);
+    } else {
+        fprintf(out, "first   no step that was compared differs\n");
+    }
+    for (int k = 0; k < DIFFERENCES; ++k) {
+        if (x->first[k].found && k != x->earliest) {
+            difference_text(out, "also", x, (enum difference_kind)k, paths, launches);
+        }
+    }
+    if (x->parting.found && !apart) {
+        parting_text(out, x, paths, launches);
+    }
+    output_text(out, &x->output, paths);
+    fprintf(out, "steps   %" PRIu64 " of %" PRIu64 " warps compared, %" PRIu64 " of them in step\n", x->steps, x->warps,
+            x->together);
+}

@@ -1,0 +1,178 @@
+/* warpproof bisect through a repository: the commit that made the kernel wrong is named, past commits that cannot be
+ * judged; and whatever happens, the repository is left as it was. */
+#include "../ref/checked.h"
+#include "command_run.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Twelve commits, tagged c1 .. c12: the kernel is there from c2 on, its launch file from c3 on, c5 breaks the build and
+ * c6 mends it, c8 makes the kernel wrong, c7 and c9 change nothing of what it does. The PTX is in the commits, and the
+ * build only copies it. $ex: the examples of docs. */
+static const char script[] =
+    "set -e\n"
+    "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"
+    "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null\n"
+    "n=0\n"
+    "c() {\n"
+    "    n=$((n + 1)); git add -A; git commit -q -m \"$1\"; git tag c$n\n"
+    "}\n"
+    "git init -q -b main \"$1\"; cd \"$1\"\n"
+    "printf 'exit 1\\n' >.git/hooks/post-checkout; chmod +x .git/hooks/post-checkout\n" /* no hook runs */
+    "echo a >README; c Begin\n"
+    "mkdir src; cp $ex/dequant_q8.ptx src/k.ptx; echo out >.gitignore\n"
+    "echo 'mkdir -p out && cp src/k.ptx out/k.ptx' >build.sh; c 'Add the kernel'\n"
+    "sed 's|^ptx: .*|ptx: out/k.ptx|' $ex/dequant_q8_expect.yaml >k.yaml; cp $ex/scales.bin $ex/y.bin .\n"
+    "c 'Add a launch file'\n"
+    "echo b >>README; c 'Say more'\n"
+    "echo 'echo \"k.cu(3): error: no type\" >&2; exit 2' >build.sh; c 'Break the build'\n"
+    "echo 'mkdir -p out && cp src/k.ptx out/k.ptx' >build.sh; c 'Mend the build'\n"
+    "echo '// one' >>src/k.ptx; c 'Comment'\n"
+    "cp $ex/wrong_scale.ptx src/k.ptx; c 'Change the scale'\n"
+    "echo '// two' >>src/k.ptx; c 'Comment again'\n"
+    "echo c >>README; c 'Say y'\n"
+    "echo d >>README; c 'Say z'\n"
+    "echo e >>README; c End\n";
+
+static char *before; /* the state of the repository, as `state` gives it */
+
+/* What may not change: branch, index, tree, refs, worktrees, configuration, and the folder for temporary files. Git
+ * writes an empty packed-refs when it deletes the refs of a bisect. */
+static char *state(void) {
+    char *command = must_format(
+        "cd '%s/my repo' && git symbolic-ref HEAD && git status --porcelain && git for-each-ref && "
+        "git worktree list && sha256sum .git/index .git/config && ls -A . .git %s/tmp | grep -v packed-refs",
+        run_folder, run_folder);
+    struct result r = run_shell(command);
+    cr_assert(r.code == 0, "%s", r.text);
+    free(command);
+    return r.text;
+}
+
+static void begin(void) {
+    make_folder();
+    put_file("make.sh", script, sizeof script - 1);
+    char *command = must_format("exec 2>&1; mkdir %s/tmp && ex=$PWD/docs/examples && export ex && cd %s && "
+                                "sh make.sh 'my repo'",
+                                run_folder, run_folder);
+    expect_result(run_shell(command), 0, "");
+    free(command);
+    before = state();
+    char *temporary = must_format("%s/tmp", run_folder);
+    setenv("TMPDIR", temporary, 1);
+    free(temporary);
+}
+
+TestSuite(bisect_git, .init = begin, .fini = remove_folder);
+
+/* At the end of each test. */
+static void expect_unchanged(void) {
+    char *after = state();
+    cr_expect(strcmp(before, after) == 0, "before:\n%s\nafter:\n%s", before, after);
+    free(after);
+    free(before);
+}
+
+static struct result bisect(const char *options) {
+    return run_command("bisect --repo '%s/my repo' --launch k.yaml %s", run_folder, options);
+}
+
+static void expect_texts(struct result r, int code, const char *const *texts) {
+    cr_expect(r.code == code, "exit %d, want %d:\n%s", r.code, code, r.text);
+    for (; *texts != NULL; ++texts) {
+        cr_expect(strstr(r.text, *texts) != NULL, "no \"%s\" in:\n%s", *texts, r.text);
+    }
+    free(r.text);
+}
+
+/* c5 is in the middle of c3 .. c7, and cannot be built. */
+Test(bisect_git, the_first_bad_commit) {
+    static const char *const texts[] = {" Change the scale\n",
+                                        "\nfirst bad commit: ",
+                                        "\nbefore it, PASS run/dequant_q8/s1\n",
+                                        "\nat it,\nDIFFERS run/dequant_q8/s1\n",
+                                        "want 0xc1000000 -8   got 0x41800000 16",
+                                        "good.ptx:50 (docs/examples/dequant_q8.cu:5)  shr.s32 %r9, %r8, 5\n",
+                                        "bad.ptx:50 (docs/examples/wrong_scale.cu:5)  shr.s32 %r9, %r8, 6\n",
+                                        NULL};
+    expect_texts(bisect("--good c3 --bad c12 --build 'sh build.sh'"), 1, texts);
+    expect_unchanged();
+}
+
+Test(bisect_git, a_good_commit_is_looked_for) {
+    static const char *const texts[] = {"\nskip  ", ": the build fails (exit 2): k.cu(3): error: no type\n",
+                                        "Change the scale\n\nbefore it, PASS", NULL};
+    /* c9, c8, and 4 before: c5, 8 before: c1 */
+    static const char *const none[] = {"Begin: ", "no good commit among those that were tried", "--good names one",
+                                       NULL};
+    expect_texts(bisect("--bad c9 --build 'sh build.sh && ! git describe --tags | grep -q -e c7 -e c1$'"), 2, none);
+    expect_texts(bisect("--bad c9 --build 'sh build.sh'"), 1, texts + 2);
+    expect_texts(bisect("--bad c8 --good c4 --build 'sh build.sh && ! git describe --tags | grep -q c6'"), 1,
+                 (const char *const[]){"Change the scale\n\nbefore it, PASS", NULL});
+    expect_unchanged();
+}
+
+/* c7 cannot be judged, and it may be the first bad one. */
+Test(bisect_git, commits_that_hide_it) {
+    static const char *const texts[] = {"\nthe first bad commit is one of these", NULL};
+    expect_texts(bisect("--good c6 --bad c9 --build 'sh build.sh && ! git describe --tags | grep -q c7'"), 3, texts);
+    expect_unchanged();
+}
+
+Test(bisect_git, what_says_no) {
+    static const struct {
+        const char *options, *text;
+    } rows[] = {
+        {"--good c9 --build 'sh build.sh'", "the good revision is bad: "},
+        {"--good c4 --bad c7 --build 'sh build.sh'", "the bad revision passes, and there is nothing to find: "},
+        {"--good c4 --build false", "the bad revision cannot be judged: "},
+        {"--good c2 --build 'sh build.sh'", "the good revision cannot be judged: "},
+        {"--good c9 --bad c8 --build 'sh build.sh'", "the good revision is no ancestor of the bad one"},
+        {"--good nowhere", "--good nowhere: "},
+        {"--bad -x", "--bad -x: "},
+        {"--repo /", "--repo is given twice"},
+        {"--ptx a b", "do not go with it"},
+        {"--step", "--step is of bisect's own worktrees"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        struct result r = bisect(rows[i].options);
+        cr_expect(r.code == (i == 9 ? 130 : 2) && strstr(r.text, rows[i].text) != NULL, "%s: exit %d:\n%s",
+                  rows[i].options, r.code, r.text);
+        const char *line = strstr(r.text, "warpproof bisect: ");
+        cr_expect(line != NULL && strchr(line, '\n') == r.text + strlen(r.text) - 1, "%s: want one line:\n%s",
+                  rows[i].options, r.text);
+        free(r.text);
+    }
+    expect_result(run_command("bisect --repo / --launch k.yaml"), 2, "no working tree of a git repository");
+    expect_result(run_command("bisect --good x a_case"), 2, "--ptx-out says which PTX");
+    expect_result(run_shell("cd $TMPDIR/.. && echo x >>'my repo/README'"), 0, "");
+    expect_result(bisect("--good c4"), 2, "has changes that no commit has ( M README)");
+    expect_result(run_shell("cd $TMPDIR/../'my repo' && git -c core.hooksPath=/dev/null checkout -q README"), 0, "");
+    free(before);
+    before = state(); /* the index has another time of README */
+    expect_unchanged();
+}
+
+/* A case of the project, by the PTX of a repository. */
+Test(bisect_git, a_case) {
+    expect_result(run_command("bisect --repo '%s/my repo' --good c4 --build 'sh build.sh' --ptx-out out/k.ptx "
+                              "mmq_wide_ldb_kd8/nt1.od1.id256/coded",
+                              run_folder),
+                  2, "the bad revision cannot be judged: ");
+    expect_unchanged();
+}
+
+/* The build itself interrupts, so that it is certain when. */
+Test(bisect_git, an_interrupt_leaves_nothing) {
+    put_file("build", "kill -INT $(cat $TMPDIR/../pid)\nsleep 100\n", 42);
+    char *command =
+        must_format("exec 2>&1; sh -c 'echo $$ >$TMPDIR/../pid; exec %s bisect --repo \"%s/my repo\" --launch "
+                    "k.yaml --good c4 --build \"sh $TMPDIR/../build\"'; echo \"exit $?\"",
+                    command_binary(), run_folder);
+    struct result r = run_shell(command);
+    cr_expect(strstr(r.text, "warpproof bisect: interrupted\n") != NULL && strstr(r.text, "exit 130\n") != NULL, "%s",
+              r.text);
+    free(command);
+    free(r.text);
+    expect_unchanged();
+}
