@@ -34,7 +34,8 @@ static int compare(struct subject *s, struct ptx_module *const modules[2], const
         return EXIT_INPUT;
     }
     in_step_text(stdout, &x, paths, s->trial.spec->then_count + 1);
-    return in_step_differs(&x) ? EXIT_KERNEL_WRONG : EXIT_PASSED;
+    static const int codes[] = {EXIT_PASSED, EXIT_KERNEL_WRONG, EXIT_NOTHING_RAN};
+    return codes[in_step_verdict(&x)];
 }
 
 /* Class by class, up to one in which they differ. */

@@ -1,19 +1,20 @@
 /* Two builds of one kernel on the same operands, step by step on the PTX machine: the first step after which they
  * differ. A is run and a digest of each step is kept; B is run and held to it; A is run again for its values.
  *
- * Each warp is compared by itself, in the order of its own steps, in one of two ways:
- *   in step      as long as it executes the same instructions: every result of every lane, by its place in the
- *                instruction, and of every store its address and value. Where both programs have the same opcodes, one
- *                after the other, an instruction is the same as the one that stands there (names, literals and
- * modifiers may differ: that shows in what it gives). Else it is the one with the same text but for the numbers of
- *                registers, and only until it gives something else: that is no difference yet, for an instruction may
- *                stand between that looks the same;
- *   after that   results of mma and of ldmatrix, values stored to shared memory, values and addresses of other stores,
- *                each in order; one that A has elsewhere in the warp's order only moved, and is no difference.
- * And at the end the bytes of every buffer that the launch may write. */
+ * gpu/aligned.h says which instruction of B is which of A. Each warp is compared by itself, in the order of its own
+ * steps, in one of two ways:
+ *   in step      as long as it executes the same instructions, those that one program has alone left out: every result
+ *                of every lane, by its place in the instruction, and of every store its address and value;
+ *   after that   (it has `parted`: a branch went another way, or a body is there more often) results of mma and of
+ *                ldmatrix, values stored to shared memory, values and addresses of other stores, each in order; one that
+ *                A has elsewhere in the warp's order only moved, and is no difference.
+ * And at the end the bytes of every buffer that the launch may write. They are what decides: builds that come to the
+ * same bytes may have other registers on the way. Only where the programs are one sequence of opcodes whose registers
+ * correspond one to one a step that differs says by itself that they do. */
 #ifndef ORACLES_IN_STEP_H
 #define ORACLES_IN_STEP_H
 
+#include "../gpu/aligned.h"
 #include "trial.h"
 
 enum difference_kind {
@@ -42,7 +43,21 @@ struct difference {
     unsigned bits;   /* of the value: 1, 32 or 64 */
     bool is_address; /* of a store: values are those of the address */
     bool apart;      /* the warp's programs had parted */
+    uint32_t lanes;  /* in which it differs */
     struct in_step_side side[2];
+    enum aligned_how how; /* of the pair; parted: ALIGNED_ALONE */
+};
+
+enum { CAUSES = 3 };
+struct in_step_cause { /* an instruction of one program that the other has not, or not so */
+    struct trace_site site;
+    enum aligned_how how;
+};
+struct in_step_causes { /* of the first difference of all, or of the parting where there is none; nearest first;
+                          * without the first difference itself */
+    struct in_step_cause at[2][CAUSES];
+    size_t count[2];
+    bool near; /* no operand comes from one: they are the last ones before it in the texts */
 };
 
 struct parting { /* where the first warp goes on by other instructions */
@@ -71,10 +86,13 @@ struct in_step {
     bool ran[2];              /* its launches ran to their ends */
     uint64_t steps, together; /* of B, that were compared; of those in step */
     uint64_t warps, parted;   /* of all blocks */
-    bool same_opcodes;
+    struct aligned_counts aligned; /* of what the launches may execute */
+    bool exact;                    /* a step that differs is a difference of the programs */
+    bool too_far;                  /* more stands between two anchors than is paired */
     struct difference first[DIFFERENCES];
     int earliest; /* the kind of the first difference of all, or -1 */
     struct parting parting;
+    struct in_step_causes causes;
     struct output_difference output;
 };
 
@@ -85,6 +103,11 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
 
 #define IN_STEP_MOST (UINT64_C(1) << 23)
 
-bool in_step_differs(const struct in_step *x); /* a step, the output, or that one of them alone runs to its end */
+enum in_step_verdict {
+    IN_STEP_SAME,         /* the output is equal, and so is every step that was compared */
+    IN_STEP_DIFFERS,      /* the output, or, of programs that are exact, a step; or one of them alone runs to its end */
+    IN_STEP_CANNOT_JUDGE, /* the output is equal, a step is not, and that may be the builds' own affair */
+};
+enum in_step_verdict in_step_verdict(const struct in_step *x);
 
 #endif

@@ -5,6 +5,27 @@
 
 static const char side_names[2] = {'A', 'B'};
 
+/* "0, 1 and 5..8" */
+static void lanes_text(FILE *out, uint32_t lanes) {
+    const int n = __builtin_popcount(lanes);
+    fprintf(out, "%d lane%s differ%s: ", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+    for (unsigned i = 0, some = 0; i < 32; ++i) {
+        if ((lanes >> i & 1) == 0) {
+            continue;
+        }
+        unsigned last = i;
+        while (last < 31 && lanes >> (last + 1) & 1) {
+            ++last;
+        }
+        fprintf(out, "%s%u", some++ > 0 ? ", " : "", i);
+        if (last > i) {
+            fprintf(out, "%s%u", last == i + 1 ? ", " : "..", last);
+        }
+        i = last;
+    }
+    fprintf(out, "\n");
+}
+
 /* "PTX:LINE (SOURCE:LINE, inlined at SOURCE:LINE)  TEXT" */
 static void site_text(FILE *out, const struct trace_site *s, const char *path) {
     fprintf(out, "%s:%d", path, s->ptx_line);
@@ -67,6 +88,22 @@ static void difference_text(FILE *out, const char *label, const struct in_step *
         fprintf(out, "\n        ");
         site_text(out, &s->site, paths[k]);
     }
+    fprintf(out, "        ");
+    lanes_text(out, d->lanes);
+}
+
+/* What the programs do not have alike, and the first difference comes from. */
+static void causes_text(FILE *out, const struct in_step *x, const char *const paths[2]) {
+    static const char *const words[] = {"alone", "same", "other registers", "changed"};
+    const struct in_step_causes *c = &x->causes;
+    const char *label = c->near ? "before" : "from";
+    for (int k = 0; k < 2; ++k) {
+        for (size_t i = 0; i < c->count[k]; ++i) {
+            fprintf(out, "%-7s %c %s  ", label, side_names[k], words[c->at[k][i].how]);
+            site_text(out, &c->at[k][i].site, paths[k]);
+            label = "";
+        }
+    }
 }
 
 static void parting_text(FILE *out, const struct in_step *x, const char *const paths[2], size_t launches) {
@@ -110,6 +147,18 @@ static void output_text(FILE *out, const struct output_difference *o, const char
     }
 }
 
+static void aligned_text(FILE *out, const struct in_step *x) {
+    const struct aligned_counts *a = &x->aligned;
+    fprintf(out, "pairs   %zu instructions, %zu of them changed, %zu by other registers; %zu in A alone, %zu in B alone%s\n",
+            a->pairs[ALIGNED_SAME] + a->pairs[ALIGNED_REGISTERS] + a->pairs[ALIGNED_CHANGED],
+            a->pairs[ALIGNED_CHANGED], a->pairs[ALIGNED_REGISTERS], a->alone[0], a->alone[1],
+            x->too_far ? "; the programs differ too much to pair all" : "");
+    if (in_step_verdict(x) == IN_STEP_CANNOT_JUDGE) {
+        fprintf(out, "open    the output is equal, and the step that differs is one of programs that differ: that may be the "
+                     "builds' own affair\n");
+    }
+}
+
 /* After the first of all the others follow as data does: loaded, multiplied, stored. */
 void in_step_text(FILE *out, const struct in_step *x, const char *const paths[2], size_t launches) {
     const bool apart = x->parting.found && (x->earliest < 0 || x->first[x->earliest].apart);
@@ -126,6 +175,7 @@ void in_step_text(FILE *out, const struct in_step *x, const char *const paths[2]
     } else {
         fprintf(out, "first   no step that was compared differs\n");
     }
+    causes_text(out, x, paths);
     for (int k = 0; k < DIFFERENCES; ++k) {
         if (x->first[k].found && k != x->earliest) {
             difference_text(out, "also", x, (enum difference_kind)k, paths, launches);
@@ -135,6 +185,7 @@ void in_step_text(FILE *out, const struct in_step *x, const char *const paths[2]
         parting_text(out, x, paths, launches);
     }
     output_text(out, &x->output, paths);
+    aligned_text(out, x);
     fprintf(out, "steps   %" PRIu64 " of %" PRIu64 " warps compared, %" PRIu64 " of them in step\n", x->steps, x->warps,
             x->together);
 }
