@@ -5,14 +5,16 @@
 #include <stdlib.h>
 
 /* Each is judged as `run` does, for its verdict. False: a launch cannot be run at all, which was said. */
-static bool judge(struct subject *s, struct ptx_module *const modules[2], const char *const paths[2]) {
+static bool judge(struct subject *s, struct ptx_module *const modules[2], const char *const paths[2],
+                  enum verdict verdicts[2]) {
     bool ran = true;
     for (int k = 0; k < 2; ++k) {
         struct outcome o;
         s->trial.module = modules[k];
         trial_run(&s->trial, &o);
         const struct finding *f = findings_first(&o.findings);
-        printf("%c       %s  %s%s%s\n", 'A' + k, paths[k], verdict_name(outcome_verdict(&o)), f != NULL ? ": " : "",
+        verdicts[k] = outcome_verdict(&o);
+        printf("%c       %s  %s%s%s\n", 'A' + k, paths[k], verdict_name(verdicts[k]), f != NULL ? ": " : "",
                f != NULL ? f->summary : "");
         ran &= o.judged && !o.refused;
         outcome_free(&o);
@@ -23,9 +25,10 @@ static bool judge(struct subject *s, struct ptx_module *const modules[2], const 
 static int compare(struct subject *s, struct ptx_module *const modules[2], const char *const paths[2],
                    struct error *e) {
     struct trial both[2] = {s->trial, s->trial};
+    enum verdict verdicts[2];
     struct in_step x;
     printf("%s\n", s->id);
-    if (!judge(s, modules, paths)) {
+    if (!judge(s, modules, paths, verdicts)) {
         return EXIT_NOTHING_RAN;
     }
     both[0].module = modules[0];
@@ -35,7 +38,7 @@ static int compare(struct subject *s, struct ptx_module *const modules[2], const
     }
     in_step_text(stdout, &x, paths, s->trial.spec->then_count + 1);
     static const int codes[] = {EXIT_PASSED, EXIT_KERNEL_WRONG, EXIT_NOTHING_RAN};
-    return codes[in_step_verdict(&x)];
+    return verdicts[0] != verdicts[1] ? EXIT_KERNEL_WRONG : codes[in_step_verdict(&x)];
 }
 
 /* Class by class, up to one in which they differ. */

@@ -16,6 +16,7 @@ struct pairing { /* of one function */
     struct aligned_text *texts[2]; /* (instruction_count) */
     uint32_t *partner[2];          /* (instruction_count) within the function */
     bool *too_far[2];              /* (instruction_count) */
+    uint32_t *moved[2];            /* (instruction_count) of those without a partner, or ALIGNED_NONE */
     int *renamed;                  /* (registers of A) the one of B, or -1: not known */
 };
 
@@ -186,15 +187,97 @@ static void learn_renaming(struct pairing *p) {
     for (size_t i = 0; i < p->f[0]->register_count; ++i) {
         p->renamed[i] = -1;
     }
-    for (size_t i = 0; i < p->f[0]->instruction_count; ++i) {
-        const uint32_t j = p->partner[0][i];
-        const struct aligned_text *a = &p->texts[0][i];
-        for (uint32_t k = 0; j != ALIGNED_NONE && k < a->given; ++k) {
-            if (p->renamed[a->registers[k]] < 0 && k < p->texts[1][j].given) {
-                p->renamed[a->registers[k]] = p->texts[1][j].registers[k];
+    for (int moved = 0; moved < 2; ++moved) {
+        for (size_t i = 0; i < p->f[0]->instruction_count; ++i) {
+            const uint32_t j = (moved ? p->moved : p->partner)[0][i];
+            const struct aligned_text *a = &p->texts[0][i];
+            for (uint32_t k = 0; j != ALIGNED_NONE && k < a->given && k < p->texts[1][j].given; ++k) {
+                if (p->renamed[a->registers[k]] < 0) {
+                    p->renamed[a->registers[k]] = p->texts[1][j].registers[k];
+                }
             }
         }
     }
+}
+
+/* Those without a partner that compute the same expression, in the order in which they stand. */
+static void find_moved(struct pairing *p) {
+    const uint32_t n = (uint32_t)p->f[0]->instruction_count, m = (uint32_t)p->f[1]->instruction_count;
+    struct spot *a = sorted_spots(p->texts[0], 0, n), *b = sorted_spots(p->texts[1], 0, m);
+    memset(p->moved[0], 0xff, n * sizeof *p->moved[0]);
+    memset(p->moved[1], 0xff, m * sizeof *p->moved[1]);
+    for (uint32_t i = 0, k = 0; i < n; ++i) {
+        while (k < m && (b[k].hash < a[i].hash || (b[k].hash == a[i].hash && p->partner[1][b[k].at] != ALIGNED_NONE))) {
+            ++k;
+        }
+        if (k < m && b[k].hash == a[i].hash && p->partner[0][a[i].at] == ALIGNED_NONE) {
+            p->moved[0][a[i].at] = b[k].at;
+            p->moved[1][b[k++].at] = a[i].at;
+        }
+    }
+    free(a);
+    free(b);
+}
+
+/* ---- pairs that are none ---- */
+
+/* How many of the registers that A's reads have their counterpart among those that B's reads; *of: of how many. */
+static uint32_t shared_reads(const struct pairing *p, const struct aligned_text *a, const struct aligned_text *b,
+                             uint32_t *of) {
+    const uint32_t n = a->register_count - a->given, m = b->register_count - b->given;
+    uint32_t count = 0;
+    for (uint32_t k = a->given; k < a->register_count; ++k) {
+        bool found = false;
+        for (uint32_t l = b->given; l < b->register_count; ++l) {
+            found |= p->renamed[a->registers[k]] == b->registers[l];
+        }
+        count += found;
+    }
+    *of = n < m ? n : m;
+    return count;
+}
+
+static bool has_neighbour(const struct pairing *p, uint32_t i, uint32_t j) {
+    return (i > 0 && j > 0 && p->partner[0][i - 1] == j - 1) ||
+           (i + 1 < p->f[0]->instruction_count && p->partner[0][i + 1] == j + 1);
+}
+
+/* Drops those; and changed ones of which either computes what the other program has elsewhere. */
+static void drop_doubtful(struct pairing *p) {
+    const uint32_t n = (uint32_t)p->f[0]->instruction_count, m = (uint32_t)p->f[1]->instruction_count;
+    struct spot *free_of[2] = {sorted_spots(p->texts[0], 0, n), sorted_spots(p->texts[1], 0, m)};
+    for (uint32_t i = 0; i < n; ++i) {
+        const uint32_t j = p->partner[0][i];
+        if (j == ALIGNED_NONE || p->texts[0][i].expression == p->texts[1][j].expression) {
+            continue;
+        }
+        const struct aligned_text *a = &p->texts[0][i], *b = &p->texts[1][j];
+        const bool same = a->text == b->text;
+        uint32_t of;
+        const uint32_t shared = shared_reads(p, a, b, &of);
+        bool keeps = same ? 2 * shared >= of : shared >= of && (of > 0 || has_neighbour(p, i, j));
+        for (int k = 0; keeps && !same && k < 2; ++k) { /* what A's computes stands free in B, or the other way round */
+            const struct spot *s = free_of[1 - k], key = {(k == 0 ? a : b)->expression, 0};
+            const size_t count = k == 0 ? m : n;
+            size_t low = 0, high = count;
+            while (low < high) {
+                const size_t mid = (low + high) / 2;
+                if (s[mid].hash < key.hash) {
+                    low = mid + 1;
+                } else {
+                    high = mid;
+                }
+            }
+            for (; low < count && s[low].hash == key.hash; ++low) {
+                keeps &= p->partner[1 - k][s[low].at] != ALIGNED_NONE;
+            }
+        }
+        if (!keeps) {
+            p->partner[0][i] = p->partner[1][j] = ALIGNED_NONE;
+        }
+    }
+    free(free_of[0]);
+    free(free_of[1]);
 }
 
 static int by_value(const void *p, const void *q) {
@@ -214,7 +297,7 @@ static struct renaming renaming_of(const struct pairing *p) {
     }
     struct renaming r = {.pairs = must_calloc(room, sizeof *r.pairs)};
     for (size_t i = 0; i < p->f[0]->instruction_count; ++i) {
-        const uint32_t j = p->partner[0][i];
+        const uint32_t j = p->partner[0][i] != ALIGNED_NONE ? p->partner[0][i] : p->moved[0][i];
         for (uint32_t k = 0; j != ALIGNED_NONE && k < p->texts[0][i].given && k < p->texts[1][j].given; ++k) {
             r.pairs[r.count++] =
                 (uint64_t)(uint32_t)p->texts[0][i].registers[k] << 32 | (uint32_t)p->texts[1][j].registers[k];
@@ -269,6 +352,8 @@ static void align_function(struct aligned *x, const struct aligned_function *f) 
         p.texts[k] = aligned_texts(x->modules[k], f->of[k]);
         p.partner[k] = x->partner[k] + f->base[k];
         p.too_far[k] = x->too_far[k] + f->base[k];
+        p.moved[k] = must_calloc(f->of[k]->instruction_count + 1, sizeof *p.moved[k]);
+        memset(p.moved[k], 0xff, f->of[k]->instruction_count * sizeof *p.moved[k]);
     }
     for (size_t i = 0; i < f->of[0]->register_count; ++i) {
         p.renamed[i] = -1;
@@ -278,6 +363,10 @@ static void align_function(struct aligned *x, const struct aligned_function *f) 
     pair_all(&p, anchors);
     learn_renaming(&p);
     pair_all(&p, anchors);
+    find_moved(&p);
+    learn_renaming(&p);
+    drop_doubtful(&p);
+    find_moved(&p);
     struct renaming r = renaming_of(&p);
     x->renames &= is_one_to_one(&r, f->of[1]->register_count);
     for (uint32_t i = 0; i < f->of[0]->instruction_count; ++i) {
@@ -286,8 +375,12 @@ static void align_function(struct aligned *x, const struct aligned_function *f) 
             x->how[0][f->base[0] + i] = x->how[1][f->base[1] + j] = (uint8_t)how_of(&p, &r, i, j);
             p.partner[0][i] = (uint32_t)f->base[1] + j;
             p.partner[1][j] = (uint32_t)f->base[0] + i;
+        } else if (p.moved[0][i] != ALIGNED_NONE) {
+            x->how[0][f->base[0] + i] = x->how[1][f->base[1] + p.moved[0][i]] = ALIGNED_MOVED;
         }
     }
+    free(p.moved[0]);
+    free(p.moved[1]);
     free(r.pairs);
     free(anchors);
     free(p.renamed);
@@ -372,7 +465,7 @@ const struct ptx_instruction *aligned_instruction(const struct aligned *x, int s
 }
 
 struct aligned_counts aligned_count(const struct aligned *x, const char *const *entries, size_t entry_count) {
-    struct aligned_counts c = {{0}, {0}};
+    struct aligned_counts c = {.moved = 0};
     for (size_t i = 0; i < x->function_count; ++i) {
         const struct aligned_function *f = &x->functions[i];
         const struct ptx_function *any = f->of[0] != NULL ? f->of[0] : f->of[1];
@@ -384,7 +477,8 @@ struct aligned_counts aligned_count(const struct aligned *x, const char *const *
             for (size_t k = 0; f->of[side] != NULL && k < f->of[side]->instruction_count; ++k) {
                 const uint8_t how = x->how[side][f->base[side] + k];
                 c.alone[side] += how == ALIGNED_ALONE;
-                c.pairs[how] += side == 0 && how != ALIGNED_ALONE;
+                c.moved += side == 0 && how == ALIGNED_MOVED;
+                c.pairs[how] += side == 0 && how != ALIGNED_ALONE && how != ALIGNED_MOVED;
             }
         }
     }
@@ -392,6 +486,30 @@ struct aligned_counts aligned_count(const struct aligned *x, const char *const *
 }
 
 /* ---- causes ---- */
+
+static bool is_same(const struct aligned *x, int side, size_t number) {
+    return x->how[side][number] == ALIGNED_SAME || x->how[side][number] == ALIGNED_MOVED;
+}
+
+uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number) {
+    static const char *const ways[] = {"bra", "brx", "ret", "exit", "call"};
+    const struct aligned_function *f = function_at(x, side, number);
+    const struct ptx_function *g = f != NULL ? f->of[side] : NULL;
+    uint32_t best = ALIGNED_NONE;
+    struct aligned_text *texts = g != NULL ? aligned_texts(x->modules[side], g) : NULL;
+    for (uint32_t i = 0; g != NULL && i < g->instruction_count; ++i) {
+        const uint32_t at = (uint32_t)f->base[side] + i;
+        bool takes = texts[i].given == 0 && !is_same(x, side, at) && (best == ALIGNED_NONE || at <= number);
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; ++k) {
+            takes &= strcmp(g->instructions[i].opcode, ways[k]) != 0;
+        }
+        best = takes ? at : best;
+    }
+    if (g != NULL) {
+        aligned_texts_free(texts, g);
+    }
+    return best;
+}
 
 size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room) {
     const struct aligned_function *f = function_at(x, side, number);
@@ -407,7 +525,7 @@ size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32
     seen[queue[0]] = true;
     for (size_t at = 0; at < end && count < room; ++at) {
         const uint32_t i = queue[at];
-        if (x->how[side][f->base[side] + i] != ALIGNED_SAME) {
+        if (!is_same(x, side, f->base[side] + i)) {
             out[count++] = (uint32_t)f->base[side] + i;
         }
         const struct aligned_text *t = &texts[i];
@@ -417,7 +535,7 @@ size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32
                 for (uint32_t n = 0; n < texts[d].given; ++n) {
                     gives |= texts[d].registers[n] == t->registers[k];
                 }
-                if (gives && !seen[d] && x->how[side][f->base[side] + d] != ALIGNED_SAME) {
+                if (gives && !seen[d] && !is_same(x, side, f->base[side] + d)) {
                     seen[d] = true;
                     queue[end++] = d;
                 }

@@ -4,7 +4,9 @@
  * which both compute the same expression - the same text but for the numbers of registers, of operands of which that is
  * true again - and no other instruction of either does (patience diff). Between two anchors the pairing is the one of
  * most weight, where a pair weighs more the more of it agrees: the expression, the text, the opcode with the shape of
- * its operands; and, in a second round, the registers it reads and gives, as the first round's pairs rename them. */
+ * its operands; and, in a second round, the registers it reads and gives, as the first round's pairs rename them. A
+ * pair whose texts or registers differ stays one only where most of what it reads corresponds, so that two instructions
+ * that have no more than an opcode in common are none. */
 #ifndef GPU_ALIGNED_H
 #define GPU_ALIGNED_H
 
@@ -15,6 +17,8 @@ enum aligned_how {
     ALIGNED_SAME,       /* same text but for the numbers of registers, and those that it reads correspond */
     ALIGNED_REGISTERS,  /* same text, and it reads a register that nothing gives that corresponds */
     ALIGNED_CHANGED,    /* same opcode; a literal, a modifier, or what kind an operand is, differs */
+    ALIGNED_MOVED,      /* no pair, but the other program computes the same expression elsewhere */
+    ALIGNED_HOWS,
 };
 
 #define ALIGNED_NONE UINT32_MAX
@@ -47,9 +51,14 @@ const struct ptx_instruction *aligned_instruction(const struct aligned *x, int s
 /* How many of the entry's and of all functions' that are no entries: alone and pairs, by enum aligned_how; the latter
  * count once. */
 struct aligned_counts {
-    size_t alone[2], pairs[4];
+    size_t alone[2], moved, pairs[ALIGNED_HOWS];
 };
 struct aligned_counts aligned_count(const struct aligned *x, const char *const *entries, size_t entry_count);
+
+/* The number of the last one at or above `number` that is not paired, or paired as changed or by other registers, and
+ * gives no register - a store, a copy, a barrier, a wait -, or, where there is none above, the first one below;
+ * ALIGNED_NONE: none in the function. */
+uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number);
 
 /* What of the texts can make a pair give other values where all pairs before it gave the same: itself where it is not
  * ALIGNED_SAME; what gives a register that it reads and is alone, and so on through those that are alone; and changed

@@ -302,7 +302,7 @@ static void count_pairs(struct comparison *x, const struct spec *s) {
         entries[n + 1] = s->then[n].entry;
     }
     out->aligned = aligned_count(x->programs, entries, s->then_count + 1);
-    out->exact = out->aligned.alone[0] == 0 && out->aligned.alone[1] == 0 &&
+    out->exact = out->aligned.moved == 0 && out->aligned.alone[0] == 0 && out->aligned.alone[1] == 0 &&
                  out->aligned.pairs[ALIGNED_REGISTERS] == 0 && x->programs->renames;
     free(entries);
 }
@@ -310,7 +310,7 @@ static void count_pairs(struct comparison *x, const struct spec *s) {
 bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *out, struct error *e) {
     struct comparison *x = must_calloc(1, sizeof *x);
     struct in_step_ran first, of_b = {0}, again = {0};
-    *out = (struct in_step){.earliest = -1};
+    *out = (struct in_step){.modules = {a->module, b->module}, .earliest = -1};
     x->out = out;
     x->programs = aligned_make(a->module, b->module);
     count_pairs(x, a->spec);

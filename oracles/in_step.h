@@ -30,7 +30,7 @@ extern const char *const difference_names[DIFFERENCES]; /* "register", "ldmatrix
 struct in_step_side {       /* of A or B */
     bool present;           /* false: it has no such step */
     bool executed;          /* by the lane at hand */
-    struct trace_site site; /* texts are the module's */
+    const struct ptx_instruction *text; /* the module's */
     const char *name;       /* the register; NULL: a literal. The module's */
     uint64_t value;         /* or the address */
 };
@@ -50,14 +50,15 @@ struct difference {
 
 enum { CAUSES = 3 };
 struct in_step_cause { /* an instruction of one program that the other has not, or not so */
-    struct trace_site site;
+    const struct ptx_instruction *text; /* the module's */
     enum aligned_how how;
 };
-struct in_step_causes { /* of the first difference of all, or of the parting where there is none; nearest first;
+struct in_step_causes { /* of the first difference of all, or where there is none of the parting or the output; nearest first;
                           * without the first difference itself */
     struct in_step_cause at[2][CAUSES];
     size_t count[2];
-    bool near; /* no operand comes from one: they are the last ones before it in the texts */
+    enum { CAUSE_OPERANDS, CAUSE_MEMORY, CAUSE_NEAR } by; /* what it reads comes from them; they store, copy, wait or
+                                                           * synchronise; or they are the last ones before it */
 };
 
 struct parting { /* where the first warp goes on by other instructions */
@@ -65,7 +66,7 @@ struct parting { /* where the first warp goes on by other instructions */
     size_t launch;
     uint32_t block[3], warp;
     uint64_t step;
-    struct in_step_side side[2]; /* site alone; absent: the warp has no step more */
+    struct in_step_side side[2]; /* text alone; absent: the warp has no step more */
 };
 
 struct output_difference { /* of the first buffer that differs its first cell */
@@ -78,11 +79,12 @@ struct output_difference { /* of the first buffer that differs its first cell */
     struct {
         bool stored; /* somebody stored it; the last one: */
         uint32_t block[3], warp, lane;
-        struct trace_site site;
+        const struct ptx_instruction *text;
     } by[2];
 };
 
 struct in_step {
+    const struct ptx_module *modules[2];
     bool ran[2];              /* its launches ran to their ends */
     uint64_t steps, together; /* of B, that were compared; of those in step */
     uint64_t warps, parted;   /* of all blocks */

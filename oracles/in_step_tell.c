@@ -2,23 +2,16 @@
 #include "in_step_run.h"
 #include <string.h>
 
-static const struct trace *trace_of(const struct in_step_ran *r, size_t launch) {
-    return launch <= r->runs.count ? &r->runs.traces[launch - 1] : NULL;
+static void fill_text(struct in_step_side *side, const struct snapshot *s) {
+    side->present = s->taken;
+    side->text = s->text;
 }
 
-static void fill_site(struct in_step_side *side, const struct snapshot *s, const struct trace *t) {
-    side->present = s->taken && t != NULL && s->site < t->site_count;
-    if (side->present) {
-        side->site = t->sites[s->site];
-    }
-}
-
-static void fill(struct difference *d, enum difference_kind kind, const struct target *t, const struct in_step_ran *a,
-                 const struct in_step_ran *b) {
+static void fill(struct difference *d, enum difference_kind kind, const struct target *t) {
     const struct snapshot *of[2] = {&t->a, &t->b};
     size_t value = 0;
-    fill_site(&d->side[0], of[0], trace_of(a, d->launch));
-    fill_site(&d->side[1], of[1], trace_of(b, d->launch));
+    fill_text(&d->side[0], of[0]);
+    fill_text(&d->side[1], of[1]);
     const bool moves = d->apart && kind == DIFFERENCE_SHARED;
     if (!snapshots_differ(of[0], of[1], moves, &d->lane, &value, &d->lanes)) { /* one has none, or it is not among those kept */
         d->lane = (unsigned)__builtin_ctz(t->b.lanes);
@@ -54,50 +47,59 @@ static size_t near_causes(const struct aligned *p, int side, uint32_t number, ui
     return count;
 }
 
-static struct trace_site site_of(const struct ptx_module *m, const struct ptx_instruction *in) {
-    const bool known = in->file >= 0 && (size_t)in->file < m->file_count,
-               inlined = in->inlined_file >= 0 && (size_t)in->inlined_file < m->file_count;
-    return (struct trace_site){.file = known ? m->files[in->file] : NULL,
-                               .line = in->line,
-                               .inlined_file = inlined ? m->files[in->inlined_file] : NULL,
-                               .inlined_line = in->inlined_line,
-                               .ptx_line = in->ptx_line,
-                               .text = in->text};
+static void add_cause(struct comparison *x, int side, uint32_t number) {
+    struct in_step_causes *c = &x->out->causes;
+    if (c->count[side] < CAUSES) {
+        c->at[side][c->count[side]++] = (struct in_step_cause){aligned_instruction(x->programs, side, number),
+                                                               (enum aligned_how)x->programs->how[side][number]};
+    }
+}
+
+/* Of the two instructions, where they are no NULL. itself: what it reads differs, if anything does. False: none. */
+static bool find_causes_of(struct comparison *x, const struct ptx_instruction *const of[2], int by) {
+    bool found = false;
+    x->out->causes.by = by;
+    for (int k = 0; k < 2; ++k) {
+        const uint32_t number = of[k] != NULL ? aligned_number(x->programs, k, of[k]) : ALIGNED_NONE;
+        uint32_t at[CAUSES + 1];
+        size_t n = 0;
+        if (number == ALIGNED_NONE) {
+            continue;
+        }
+        if (by == CAUSE_MEMORY) {
+            at[0] = aligned_effect(x->programs, k, number);
+            n = at[0] != ALIGNED_NONE;
+        } else {
+            n = by == CAUSE_NEAR ? near_causes(x->programs, k, number, at)
+                                 : aligned_causes(x->programs, k, number, at, CAUSES + 1);
+        }
+        for (size_t i = 0; i < n; ++i) {
+            if (at[i] != number || x->out->earliest < 0) {
+                add_cause(x, k, at[i]);
+            }
+        }
+        found |= n > 0;
+    }
+    return found;
 }
 
 static void find_causes(struct comparison *x) {
     struct in_step *out = x->out;
-    const struct target *t = out->earliest >= 0 ? &x->targets[out->earliest] : &x->parting;
-    const struct snapshot *of[2] = {&t->a, &t->b};
-    if (out->earliest < 0 && !out->parting.found) {
-        return;
+    const struct ptx_instruction *of[2] = {NULL, NULL};
+    const bool step = out->earliest >= 0, paired = step && !out->first[out->earliest].apart;
+    for (int k = 0; k < 2; ++k) {
+        of[k] = step                 ? out->first[out->earliest].side[k].text
+                : out->parting.found ? out->parting.side[k].text
+                                     : out->output.by[k].text;
     }
-    bool found = false;
-    const bool paired = out->earliest >= 0 && !out->first[out->earliest].apart;
-    for (int near = !paired; near < 2 && !found; ++near) {
-        out->causes.near = near;
-        for (int k = 0; k < 2; ++k) {
-            uint32_t at[CAUSES + 1];
-            if (!of[k]->taken) {
-                continue;
-            }
-            const uint32_t number = aligned_number(x->programs, k, of[k]->text);
-            const size_t n = number == ALIGNED_NONE ? 0
-                             : near                 ? near_causes(x->programs, k, number, at)
-                                                    : aligned_causes(x->programs, k, number, at, CAUSES + 1);
-            for (size_t i = 0; i < n; ++i) {
-                if (at[i] != number && out->causes.count[k] < CAUSES) {
-                    out->causes.at[k][out->causes.count[k]++] =
-                        (struct in_step_cause){site_of(x->programs->modules[k], aligned_instruction(x->programs, k, at[i])),
-                                               (enum aligned_how)x->programs->how[k][at[i]]};
-                }
-            }
-            found |= n > 0;
-        }
+    if (paired && of[1] != NULL) {
+        const uint32_t number = aligned_number(x->programs, 1, of[1]);
+        out->first[out->earliest].how = (enum aligned_how)x->programs->how[1][number];
     }
-    if (paired && of[1]->taken) {
-        out->first[out->earliest].how =
-            (enum aligned_how)x->programs->how[1][aligned_number(x->programs, 1, of[1]->text)];
+    (void)((out->parting.found && !paired) || find_causes_of(x, of, CAUSE_OPERANDS) ||
+           find_causes_of(x, of, CAUSE_MEMORY));
+    if (out->causes.count[0] + out->causes.count[1] == 0 && !paired) {
+        find_causes_of(x, of, CAUSE_NEAR);
     }
 }
 
@@ -113,7 +115,19 @@ static void find_earliest(struct comparison *x) {
     }
 }
 
-static void find_writer(const struct in_step_ran *r, size_t buffer, size_t cell, struct output_difference *o, int side) {
+/* Each has a text of its own. */
+static const struct ptx_instruction *instruction_of(const struct ptx_module *m, const char *text) {
+    for (size_t f = 0; f < m->function_count; ++f) {
+        for (size_t i = 0; i < m->functions[f].instruction_count; ++i) {
+            if (m->functions[f].instructions[i].text == text) {
+                return &m->functions[f].instructions[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static void find_writer(const struct in_step_ran *r, const struct ptx_module *m, size_t buffer, size_t cell, struct output_difference *o, int side) {
     for (size_t i = r->runs.count; i-- > 0;) {
         const struct trace *t = &r->runs.traces[i];
         const struct launch *l = r->runs.runs[i].launch;
@@ -133,12 +147,14 @@ static void find_writer(const struct in_step_ran *r, size_t buffer, size_t cell,
         o->by[side].block[2] = w->block / l->grid[0] / l->grid[1];
         o->by[side].warp = w->thread / 32;
         o->by[side].lane = w->thread % 32;
-        o->by[side].site = w->instruction < t->site_count ? t->sites[w->instruction] : (struct trace_site){0};
+        o->by[side].text =
+            w->instruction < t->site_count ? instruction_of(m, t->sites[w->instruction].text) : NULL;
         return;
     }
 }
 
-static void find_output(const struct in_step_ran *a, const struct in_step_ran *b, struct output_difference *o) {
+static void find_output(const struct in_step_ran *a, const struct in_step_ran *b,
+                        const struct ptx_module *const modules[2], struct output_difference *o) {
     for (size_t i = 0; i < b->bound.launch.buffer_count && o->buffer == NULL; ++i) {
         const struct launch_buffer *x = &a->bound.launch.buffers[i], *y = &b->bound.launch.buffers[i];
         if ((x->role != BUFFER_OUT && x->role != BUFFER_INOUT) || memcmp(x->data, y->data, x->bytes) == 0) {
@@ -161,8 +177,8 @@ static void find_output(const struct in_step_ran *a, const struct in_step_ran *b
         const size_t left = (o->cell + 1) * x->cell_bytes - o->offset, bytes = left < 8 ? left : 8;
         memcpy(&o->value[0], x->data + o->offset, bytes);
         memcpy(&o->value[1], y->data + o->offset, bytes);
-        find_writer(a, i, o->cell, o, 0);
-        find_writer(b, i, o->cell, o, 1);
+        find_writer(a, modules[0], i, o->cell, o, 0);
+        find_writer(b, modules[1], i, o->cell, o, 1);
     }
 }
 
@@ -170,7 +186,7 @@ void in_step_tell(struct comparison *x, struct in_step_ran *a, const struct in_s
     struct parting *p = &x->out->parting;
     for (int k = 0; k < DIFFERENCES; ++k) {
         if (x->out->first[k].found) {
-            fill(&x->out->first[k], (enum difference_kind)k, &x->targets[k], a, b);
+            fill(&x->out->first[k], (enum difference_kind)k, &x->targets[k]);
         }
     }
     if (p->found) {
@@ -178,12 +194,12 @@ void in_step_tell(struct comparison *x, struct in_step_ran *a, const struct in_s
         p->block[0] = (uint32_t)(x->parting.when.block % grid[0]);
         p->block[1] = (uint32_t)(x->parting.when.block / grid[0] % grid[1]);
         p->block[2] = (uint32_t)(x->parting.when.block / grid[0] / grid[1]);
-        fill_site(&p->side[0], &x->parting.a, trace_of(a, p->launch));
-        fill_site(&p->side[1], &x->parting.b, trace_of(b, p->launch));
+        fill_text(&p->side[0], &x->parting.a);
+        fill_text(&p->side[1], &x->parting.b);
     }
     find_earliest(x);
-    find_causes(x);
     x->out->ran[0] = sequence_complete(&a->runs);
     x->out->ran[1] = sequence_complete(&b->runs);
-    find_output(a, b, &x->out->output);
+    find_output(a, b, x->out->modules, &x->out->output);
+    find_causes(x);
 }
