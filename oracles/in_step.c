@@ -304,6 +304,11 @@ static void count_pairs(struct comparison *x, const struct spec *s) {
     out->aligned = aligned_count(x->programs, entries, s->then_count + 1);
     out->exact = out->aligned.moved == 0 && out->aligned.alone[0] == 0 && out->aligned.alone[1] == 0 &&
                  out->aligned.pairs[ALIGNED_REGISTERS] == 0 && x->programs->renames;
+    for (int side = 0; side < 2; ++side) {
+        for (size_t i = 0; i < x->programs->count[side]; ++i) {
+            out->too_far |= x->programs->too_far[side][i];
+        }
+    }
     free(entries);
 }
 
