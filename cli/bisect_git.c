@@ -355,7 +355,7 @@ static enum found bisect(struct hunt *h, char **first) {
         return FOUND_NOTHING;
     }
     const bool several = !one &&
-                         GIT(h, h->tree, first, "rev-list", "--abbrev-commit", "--abbrev=12", "refs/bisect/bad",
+                         GIT(h, h->tree, first, "log", "--abbrev=12", "--format=%h %s", "refs/bisect/bad",
                              "--not", "--glob=refs/bisect/good-*") == 0 &&
                          strchr(*first, '\n') != NULL && h->skipped > 0;
     if (one && GIT(h, h->tree, first, "rev-parse", "refs/bisect/bad") == 0) {

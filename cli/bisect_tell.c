@@ -120,7 +120,7 @@ bool hunt_put_json(const struct hunt *h, int code, struct error *e) {
         const char *head = h->heads[i], *commit = head + strcspn(head, " ");
         struct fy_node *n = fy_node_create_mapping(d);
         char *kind = must_format("%.*s", (int)(commit - head), head);
-        json_add_string(d, n, "commit_is", kind);
+        json_add_string(d, n, "verdict", kind);
         json_add_string(d, n, "commit", commit + (*commit != 0));
         fy_node_sequence_append(all, n);
         free(kind);
