@@ -1,7 +1,7 @@
 /* warpproof bisect: which instruction of a program, or which commit of a repository, made a kernel wrong. */
 #include "bisect.h"
-#include "../ref/checked.h"
 #include "../gpu/yaml.h"
+#include "../ref/checked.h"
 #include "command.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -40,9 +40,12 @@ static const char usage[] =
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
-    "exit: 0 nothing differs; 1 a difference, or the first bad commit, was found; 2 input or usage error: also where the\n"
-    "bad revision is right, the good one wrong, or either cannot be judged; 3 it cannot be judged: nothing ran, the output\n"
-    "is equal and a step of programs that are not alike is not, or commits that cannot be judged hide the first bad one\n";
+    "exit: 0 nothing differs; 1 a difference, or the first bad commit, was found; 2 input or usage error: also where "
+    "the\n"
+    "bad revision is right, the good one wrong, or either cannot be judged; 3 it cannot be judged: nothing ran, the "
+    "output\n"
+    "is equal and a step of programs that are not alike is not, or commits that cannot be judged hide the first bad "
+    "one\n";
 
 /* ---- what the files of bisect share ---- */
 
@@ -154,8 +157,9 @@ int bisect_main(int argc, char **argv) {
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         code = c >= SUBJECT_SET && c < SUBJECT_OPTIONS ? subject_option("bisect", c, &o.subject)
-               : c >= SUBJECT_OPTIONS && c <= BUILD_TIMEOUT ? take(c, &o)
-                                                       : judging_option("bisect", usage, argc, argv, c, &o.judging);
+               : c >= SUBJECT_OPTIONS && c <= BUILD_TIMEOUT
+                   ? take(c, &o)
+                   : judging_option("bisect", usage, argc, argv, c, &o.judging);
     }
     if (code < 0 && o.ptx[0] != NULL && optind < argc) { /* the second of the two stands first among what is left */
         o.ptx[1] = argv[optind++];

@@ -355,8 +355,8 @@ static enum found bisect(struct hunt *h, char **first) {
         return FOUND_NOTHING;
     }
     const bool several = !one &&
-                         GIT(h, h->tree, first, "log", "--abbrev=12", "--format=%h %s", "refs/bisect/bad",
-                             "--not", "--glob=refs/bisect/good-*") == 0 &&
+                         GIT(h, h->tree, first, "log", "--abbrev=12", "--format=%h %s", "refs/bisect/bad", "--not",
+                             "--glob=refs/bisect/good-*") == 0 &&
                          strchr(*first, '\n') != NULL && h->skipped > 0;
     if (one && GIT(h, h->tree, first, "rev-parse", "refs/bisect/bad") == 0) {
         free(text);

@@ -23,7 +23,7 @@ struct hunt {
     size_t made_count;
     size_t judged, skipped;
     /* --json */
-    char **heads; /* (judged) "bad 0123456789ab subject: reason" */
+    char **heads;                                      /* (judged) "bad 0123456789ab subject: reason" */
     char *first_bad, *before, *at, *in_step, *several; /* texts, or NULL */
     struct error *e;
 };
@@ -38,7 +38,8 @@ void hunt_verdict_free(struct verdict_of *v);
 void hunt_word(struct words *w, const char *text);
 int hunt_git(const struct hunt *h, const char *folder, char **output, const struct words *more);
 #define GIT(h, folder, output, ...)                                                                                    \
-    hunt_git(h, folder, output, &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
+    hunt_git(h, folder, output,                                                                                        \
+             &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
 
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
 bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v);

@@ -4,7 +4,7 @@
 #include "command.h"
 #include <stdlib.h>
 
-struct told { /* --json */
+struct told {         /* --json */
     const char *path; /* or NULL */
     struct json_lines lines;
 };

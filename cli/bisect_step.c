@@ -49,8 +49,7 @@ static bool build(const struct bisect_options *o, char **why) {
         return true;
     }
     free(git_says(o->repo, old));
-    const int code =
-        child_run(&(struct child){.argv = command, .folder = o->repo, .seconds = o->build_seconds}, &text);
+    const int code = child_run(&(struct child){.argv = command, .folder = o->repo, .seconds = o->build_seconds}, &text);
     if (code == -2) {
         *why = must_format("the build takes more than %u s", o->build_seconds);
     } else if (code > 0) {

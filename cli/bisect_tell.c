@@ -26,7 +26,7 @@ static char *file_text(const char *path) {
 /* The two builds in step: kept as `good.ptx` and `bad.ptx`. */
 static void tell_in_step(struct hunt *h) {
     struct words w = {.count = 0};
-    char *launch = h->launch == NULL       ? NULL
+    char *launch = h->launch == NULL     ? NULL
                    : h->launch[0] == '/' ? must_strdup(h->launch)
                                          : must_format("%s/%s", h->tree, h->launch),
          *json = must_format("%s/json", h->place), *text;

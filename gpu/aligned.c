@@ -451,8 +451,7 @@ uint32_t aligned_number(const struct aligned *x, int side, const struct ptx_inst
 static const struct aligned_function *function_at(const struct aligned *x, int side, uint32_t number) {
     for (size_t i = 0; i < x->function_count; ++i) {
         const struct aligned_function *f = &x->functions[i];
-        if (f->of[side] != NULL && number >= f->base[side] &&
-            number - f->base[side] < f->of[side]->instruction_count) {
+        if (f->of[side] != NULL && number >= f->base[side] && number - f->base[side] < f->of[side]->instruction_count) {
             return f;
         }
     }

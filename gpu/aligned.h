@@ -13,11 +13,11 @@
 #include "ptx/ptx.h"
 
 enum aligned_how {
-    ALIGNED_ALONE,      /* the other program has no such instruction */
-    ALIGNED_SAME,       /* same text but for the numbers of registers, and those that it reads correspond */
-    ALIGNED_REGISTERS,  /* same text, and it reads a register that nothing gives that corresponds */
-    ALIGNED_CHANGED,    /* same opcode; a literal, a modifier, or what kind an operand is, differs */
-    ALIGNED_MOVED,      /* no pair, but the other program computes the same expression elsewhere */
+    ALIGNED_ALONE,     /* the other program has no such instruction */
+    ALIGNED_SAME,      /* same text but for the numbers of registers, and those that it reads correspond */
+    ALIGNED_REGISTERS, /* same text, and it reads a register that nothing gives that corresponds */
+    ALIGNED_CHANGED,   /* same opcode; a literal, a modifier, or what kind an operand is, differs */
+    ALIGNED_MOVED,     /* no pair, but the other program computes the same expression elsewhere */
     ALIGNED_HOWS,
 };
 

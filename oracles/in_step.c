@@ -286,8 +286,8 @@ static void find_short(struct comparison *x) {
             ++x->out->parted;
             struct parting *p = &x->out->parting;
             if (!p->found) {
-                *p = (struct parting){
-                    .found = true, .launch = i + 1, .warp = (uint32_t)(k % l->a_block), .step = w->at};
+                *p =
+                    (struct parting){.found = true, .launch = i + 1, .warp = (uint32_t)(k % l->a_block), .step = w->at};
                 x->parting = (struct target){.when = {i + 1, k / l->a_block, 0, w->at, p->warp}, .at = w->at};
             }
         }

@@ -6,11 +6,11 @@
  *   in step      as long as it executes the same instructions, those that one program has alone left out: every result
  *                of every lane, by its place in the instruction, and of every store its address and value;
  *   after that   (it has `parted`: a branch went another way, or a body is there more often) results of mma and of
- *                ldmatrix, values stored to shared memory, values and addresses of other stores, each in order; one that
- *                A has elsewhere in the warp's order only moved, and is no difference.
- * And at the end the bytes of every buffer that the launch may write. They are what decides: builds that come to the
- * same bytes may have other registers on the way. Only where the programs are one sequence of opcodes whose registers
- * correspond one to one a step that differs says by itself that they do. */
+ *                ldmatrix, values stored to shared memory, values and addresses of other stores, each in order; one
+ * that A has elsewhere in the warp's order only moved, and is no difference. And at the end the bytes of every buffer
+ * that the launch may write. They are what decides: builds that come to the same bytes may have other registers on the
+ * way. Only where the programs are one sequence of opcodes whose registers correspond one to one a step that differs
+ * says by itself that they do. */
 #ifndef ORACLES_IN_STEP_H
 #define ORACLES_IN_STEP_H
 
@@ -27,12 +27,12 @@ enum difference_kind {
 };
 extern const char *const difference_names[DIFFERENCES]; /* "register", "ldmatrix result" ... */
 
-struct in_step_side {       /* of A or B */
-    bool present;           /* false: it has no such step */
-    bool executed;          /* by the lane at hand */
+struct in_step_side {                   /* of A or B */
+    bool present;                       /* false: it has no such step */
+    bool executed;                      /* by the lane at hand */
     const struct ptx_instruction *text; /* the module's */
-    const char *name;       /* the register; NULL: a literal. The module's */
-    uint64_t value;         /* or the address */
+    const char *name;                   /* the register; NULL: a literal. The module's */
+    uint64_t value;                     /* or the address */
 };
 
 struct difference {
@@ -49,16 +49,20 @@ struct difference {
 };
 
 enum { CAUSES = 3 };
-struct in_step_cause { /* an instruction of one program that the other has not, or not so */
+struct in_step_cause {                  /* an instruction of one program that the other has not, or not so */
     const struct ptx_instruction *text; /* the module's */
     enum aligned_how how;
 };
-struct in_step_causes { /* of the first difference of all, or where there is none of the parting or the output; nearest first;
-                          * without the first difference itself */
+struct in_step_causes { /* of the first difference of all, or where there is none of the parting or the output; nearest
+                         * first; without the first difference itself */
     struct in_step_cause at[2][CAUSES];
     size_t count[2];
-    enum { CAUSE_OPERANDS, CAUSE_MEMORY, CAUSE_NEAR } by; /* what it reads comes from them; they store, copy, wait or
-                                                           * synchronise; or they are the last ones before it */
+    enum {
+        CAUSE_OPERANDS,
+        CAUSE_MEMORY,
+        CAUSE_NEAR
+    } by; /* what it reads comes from them; they store, copy, wait or
+           * synchronise; or they are the last ones before it */
 };
 
 struct parting { /* where the first warp goes on by other instructions */
@@ -85,9 +89,9 @@ struct output_difference { /* of the first buffer that differs its first cell */
 
 struct in_step {
     const struct ptx_module *modules[2];
-    bool ran[2];              /* its launches ran to their ends */
-    uint64_t steps, together; /* of B, that were compared; of those in step */
-    uint64_t warps, parted;   /* of all blocks */
+    bool ran[2];                   /* its launches ran to their ends */
+    uint64_t steps, together;      /* of B, that were compared; of those in step */
+    uint64_t warps, parted;        /* of all blocks */
     struct aligned_counts aligned; /* of what the launches may execute */
     bool exact;                    /* a step that differs is a difference of the programs */
     bool too_far;                  /* more stands between two anchors than is paired */

@@ -71,8 +71,11 @@ static void keep(struct snapshot *s, const struct probe_value *v, uint32_t lanes
 }
 
 void snapshot_take(struct snapshot *s, const struct probe_step *at) {
-    *s = (struct snapshot){
-        .taken = true, .lanes = at->lanes, .text = at->text, .site = at->instruction, .has_address = at->address != NULL};
+    *s = (struct snapshot){.taken = true,
+                           .lanes = at->lanes,
+                           .text = at->text,
+                           .site = at->instruction,
+                           .has_address = at->address != NULL};
     if (at->address != NULL) {
         keep(s, at->address, at->lanes);
     }

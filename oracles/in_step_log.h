@@ -5,10 +5,10 @@
 #include "in_step.h"
 
 struct step_digest {
-    uint32_t key;    /* of the opcode, and number and width of the values */
+    uint32_t key;         /* of the opcode, and number and width of the values */
     uint32_t instruction; /* aligned_number */
-    uint64_t all;    /* lanes, address, values */
-    uint64_t values; /* lanes, values */
+    uint64_t all;         /* lanes, address, values */
+    uint64_t values;      /* lanes, values */
 };
 
 /* The kind is in the key as well. */

@@ -13,7 +13,8 @@ static void fill(struct difference *d, enum difference_kind kind, const struct t
     fill_text(&d->side[0], of[0]);
     fill_text(&d->side[1], of[1]);
     const bool moves = d->apart && kind == DIFFERENCE_SHARED;
-    if (!snapshots_differ(of[0], of[1], moves, &d->lane, &value, &d->lanes)) { /* one has none, or it is not among those kept */
+    if (!snapshots_differ(of[0], of[1], moves, &d->lane, &value,
+                          &d->lanes)) { /* one has none, or it is not among those kept */
         d->lane = (unsigned)__builtin_ctz(t->b.lanes);
         d->lanes = t->b.lanes;
         value = d->apart && t->b.has_address && t->b.count > 1 ? 1 : 0;
@@ -127,7 +128,8 @@ static const struct ptx_instruction *instruction_of(const struct ptx_module *m, 
     return NULL;
 }
 
-static void find_writer(const struct in_step_ran *r, const struct ptx_module *m, size_t buffer, size_t cell, struct output_difference *o, int side) {
+static void find_writer(const struct in_step_ran *r, const struct ptx_module *m, size_t buffer, size_t cell,
+                        struct output_difference *o, int side) {
     for (size_t i = r->runs.count; i-- > 0;) {
         const struct trace *t = &r->runs.traces[i];
         const struct launch *l = r->runs.runs[i].launch;
@@ -147,8 +149,7 @@ static void find_writer(const struct in_step_ran *r, const struct ptx_module *m,
         o->by[side].block[2] = w->block / l->grid[0] / l->grid[1];
         o->by[side].warp = w->thread / 32;
         o->by[side].lane = w->thread % 32;
-        o->by[side].text =
-            w->instruction < t->site_count ? instruction_of(m, t->sites[w->instruction].text) : NULL;
+        o->by[side].text = w->instruction < t->site_count ? instruction_of(m, t->sites[w->instruction].text) : NULL;
         return;
     }
 }

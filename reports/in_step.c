@@ -120,7 +120,7 @@ static void parting_text(FILE *out, const struct in_step *x, const char *const p
     const struct parting *p = &x->parting;
     fprintf(out, "parted  %" PRIu64 " of %" PRIu64 " warps go on by other instructions; first ", x->parted, x->warps);
     thread_text(out, p->launch, launches, p->block, p->warp);
-    fprintf(out, ", step %" PRIu64 "\n", p->step);
+    fprintf(out, ", step %" PRIu64 ": the programs differ too much from here\n", p->step);
     for (int k = 0; k < 2; ++k) {
         fprintf(out, "  %c     ", side_names[k]);
         if (p->side[k].present) {
@@ -160,13 +160,17 @@ static void output_text(FILE *out, const struct in_step *x, const char *const pa
 
 static void aligned_text(FILE *out, const struct in_step *x) {
     const struct aligned_counts *a = &x->aligned;
-    fprintf(out, "pairs   %zu instructions, %zu of them changed, %zu by other registers; %zu moved, %zu in A alone, %zu in B alone%s\n",
-            a->pairs[ALIGNED_SAME] + a->pairs[ALIGNED_REGISTERS] + a->pairs[ALIGNED_CHANGED],
-            a->pairs[ALIGNED_CHANGED], a->pairs[ALIGNED_REGISTERS], a->moved, a->alone[0], a->alone[1],
+    fprintf(out,
+            "pairs   %zu instructions, %zu of them changed, %zu by other registers; %zu moved, %zu in A alone, %zu in "
+            "B alone%s\n",
+            a->pairs[ALIGNED_SAME] + a->pairs[ALIGNED_REGISTERS] + a->pairs[ALIGNED_CHANGED], a->pairs[ALIGNED_CHANGED],
+            a->pairs[ALIGNED_REGISTERS], a->moved, a->alone[0], a->alone[1],
             x->too_far ? "; the programs differ too much to pair all" : "");
     if (in_step_verdict(x) == IN_STEP_CANNOT_JUDGE) {
-        fprintf(out, "open    the output is equal, and the step that differs is one of programs that differ: that may be the "
-                     "builds' own affair\n");
+        fprintf(
+            out,
+            "open    the output is equal, and the step that differs is one of programs that differ: that may be the "
+            "builds' own affair\n");
     }
 }
 

@@ -121,7 +121,8 @@ Test(bisect, what_gives_the_same_does_not_differ) {
         {"mov.u32 %r9, 255", "mov.b32 %r9, 0xff", "21 of them in step"},               /* another modifier */
         {"mov.u32 %r9, 255", "mov.u32 %r17, 255;\nmov.u32 %r9, 255", "1 in B alone"},  /* that looks the same */
         {"st.shared.u32 [%r4], %r1;\nst.shared.u32 [%r4+128], 7;\n",                   /* moved, once parted */
-         "mov.u32 %r19, 0;\nst.shared.u32 [%r4+128], 7;\nst.shared.u32 [%r4], %r1;\n", "1 moved, 0 in A alone, 1 in B alone"},
+         "mov.u32 %r19, 0;\nst.shared.u32 [%r4+128], 7;\nst.shared.u32 [%r4], %r1;\n",
+         "1 moved, 0 in A alone, 1 in B alone"},
         {"[%r4+128], 7", "[%r4+128], 7;\nst.shared.u32 [%r4+128], 7", "1 in B alone"},
         {"and.b32 %r5, %r1, 7;\nshl.b32 %r6, %r5, 4;", /* a computation that is none */
          "shl.b32 %r15, %r1, 4;\nand.b32 %r6, %r15, 112;", "output  equal"},
@@ -279,8 +280,7 @@ Test(bisect, what_cannot_be_judged) {
 
 Test(bisect, json) {
     put_changed("shl.b32 %r2, %r1, 2", "shl.b32 %r2, %r1, 3");
-    expect_result(compare(" --json /dev/stdout"), 1,
-                  "\"first\": {\"kind\": \"register\"");
+    expect_result(compare(" --json /dev/stdout"), 1, "\"first\": {\"kind\": \"register\"");
     expect_result(compare(" --json -"), 2, "--json -: want the name of a file");
     expect_result(compare(" --json /nowhere/x"), 2, "/nowhere/x");
     char *option = must_format(" --json %s/a.ptx", run_folder);

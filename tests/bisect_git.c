@@ -185,7 +185,8 @@ Test(bisect_git, a_case) {
 
 /* All between cannot be judged; one of them takes longer than a build may. */
 Test(bisect_git, a_build_that_hangs) {
-    static const char *const texts[] = {": the build takes more than 4 s\n", ": the build fails (exit 1): it says nothing\n",
+    static const char *const texts[] = {": the build takes more than 4 s\n",
+                                        ": the build fails (exit 1): it says nothing\n",
                                         "\nthe first bad commit is one of these", " Break the build\n", NULL};
     expect_texts(bisect("--good c4 --bad c8 --build-timeout 4 --build 'git describe --tags >n; case $(cat n) in "
                         "c7) sleep 100;; c5|c6) false;; *) sh build.sh;; esac'"),
@@ -203,8 +204,9 @@ Test(bisect_git, a_launch_file_elsewhere) {
     expect_texts(run_command("bisect --repo '%s/my repo' --launch %s/else/k.yaml --ptx-out out/k.ptx %s", run_folder,
                              run_folder, options),
                  1, texts);
-    expect_texts(run_command("bisect --repo '%s/my repo' --launch '%s/my repo/k.yaml' %s", run_folder, run_folder, options),
-                 1, texts);
+    expect_texts(
+        run_command("bisect --repo '%s/my repo' --launch '%s/my repo/k.yaml' %s", run_folder, run_folder, options), 1,
+        texts);
     expect_unchanged();
 }
 
