@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells of the table of weights between two anchors, one byte each. */
-enum { MOST_CELLS = 1 << 25 };
+/* Cells of the table of weights between two anchors, one byte each, and of all tables of two modules: some seconds. */
+enum { MOST_CELLS = 1 << 25, MOST_CELLS_IN_ALL = 1 << 27 };
 
 /* Of a pair: the same expression; the same text; the same opcode and shape. In the second round each operand that
  * corresponds counts as well. */
@@ -18,6 +18,7 @@ struct pairing { /* of one function */
     bool *too_far[2];              /* (instruction_count) */
     uint32_t *moved[2];            /* (instruction_count) of those without a partner, or ALIGNED_NONE */
     int *renamed;                  /* (registers of A) the one of B, or -1: not known */
+    size_t *left;                  /* cells, of MOST_CELLS_IN_ALL */
 };
 
 /* ---- anchors ---- */
@@ -124,21 +125,34 @@ static void pair(struct pairing *p, uint32_t i, uint32_t j) {
     p->partner[1][j] = i;
 }
 
-/* The pairing of most weight of A's [i0, i1) and B's [j0, j1). */
+static bool is_too_much(const struct pairing *p, size_t n, size_t m) {
+    const size_t most = *p->left < MOST_CELLS ? *p->left : MOST_CELLS;
+    return n > 0 && m > 0 && n > most / m;
+}
+
+/* The pairing of most weight of A's [i0, i1) and B's [j0, j1). Of what is too much for that, the same texts at both
+ * ends are paired first. */
 static void pair_between(struct pairing *p, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1) {
     while (i0 < i1 && j0 < j1 && p->texts[0][i0].expression == p->texts[1][j0].expression) {
+        pair(p, i0++, j0++);
+    }
+    while (is_too_much(p, i1 - i0, j1 - j0) && p->texts[0][i1 - 1].text == p->texts[1][j1 - 1].text) {
+        pair(p, --i1, --j1);
+    }
+    while (is_too_much(p, i1 - i0, j1 - j0) && p->texts[0][i0].text == p->texts[1][j0].text) {
         pair(p, i0++, j0++);
     }
     const size_t n = i1 - i0, m = j1 - j0;
     if (n == 0 || m == 0) {
         return;
     }
-    if (n > MOST_CELLS / m) {
+    if (is_too_much(p, n, m)) {
         memset(p->too_far[0] + i0, true, n);
         memset(p->too_far[1] + j0, true, m);
         return;
     }
     enum { SKIP_A, SKIP_B, PAIR };
+    *p->left -= n * m;
     uint8_t *way = must_calloc(n * m, 1); /* from (i, j) on */
     uint32_t *row = must_calloc(2 * (m + 1), sizeof *row), *below = row + m + 1;
     for (size_t i = n; i-- > 0;) {
@@ -168,6 +182,8 @@ static void pair_between(struct pairing *p, uint32_t i0, uint32_t i1, uint32_t j
 static void pair_all(struct pairing *p, const uint32_t *anchors) {
     const uint32_t n = (uint32_t)p->f[0]->instruction_count, m = (uint32_t)p->f[1]->instruction_count;
     uint32_t i0 = 0, j0 = 0;
+    memset(p->too_far[0], false, n);
+    memset(p->too_far[1], false, m);
     memset(p->partner[0], 0xff, n * sizeof *p->partner[0]);
     memset(p->partner[1], 0xff, m * sizeof *p->partner[1]);
     for (uint32_t i = 0; i < n; ++i) {
@@ -345,8 +361,8 @@ static enum aligned_how how_of(const struct pairing *p, const struct renaming *r
 
 /* ---- functions ---- */
 
-static void align_function(struct aligned *x, const struct aligned_function *f) {
-    struct pairing p = {.f = {f->of[0], f->of[1]}};
+static void align_function(struct aligned *x, const struct aligned_function *f, size_t *left) {
+    struct pairing p = {.f = {f->of[0], f->of[1]}, .left = left};
     p.renamed = must_calloc(f->of[0]->register_count + 1, sizeof *p.renamed);
     for (int k = 0; k < 2; ++k) {
         p.texts[k] = aligned_texts(x->modules[k], f->of[k]);
@@ -405,6 +421,7 @@ static void add_function(struct aligned *x, int side, size_t index, size_t base)
 
 struct aligned *aligned_make(const struct ptx_module *a, const struct ptx_module *b) {
     struct aligned *x = must_calloc(1, sizeof *x);
+    size_t left = MOST_CELLS_IN_ALL;
     *x = (struct aligned){.modules = {a, b}, .renames = true};
     x->functions = must_calloc(a->function_count + b->function_count + 1, sizeof *x->functions);
     for (int k = 0; k < 2; ++k) {
@@ -420,7 +437,7 @@ struct aligned *aligned_make(const struct ptx_module *a, const struct ptx_module
     for (size_t i = 0; i < x->function_count; ++i) {
         const struct aligned_function *f = &x->functions[i];
         if (f->of[0] != NULL && f->of[1] != NULL) {
-            align_function(x, f);
+            align_function(x, f, &left);
         }
     }
     return x;

@@ -269,6 +269,26 @@ Test(bisect, another_unrolling_is_no_difference) {
     free(r.text);
 }
 
+/* A chain that is too long to be paired: said, and no step of it is told as a difference. */
+Test(bisect, too_much_to_pair) {
+    static const char *const lines[] = {"add.u32 %r1, %r1, 1;\n", "add.u32 %r1, %r1, 2;\n"};
+    for (int k = 0; k < 2; ++k) {
+        char *chain = must_calloc(6000 * 32, 1), *at = chain;
+        for (int i = 0; i < 6000; ++i) {
+            at = stpcpy(at, lines[k]);
+        }
+        strcpy(at, "mov.u32 %r1, 4;\nst.global.u32 [%rd3], %r1;\nexit;");
+        put_changed("exit;", chain);
+        free(chain);
+        if (k == 0) {
+            char *copy = must_format("cp %s/b.ptx %s/a.ptx", run_folder, run_folder);
+            expect_result(run_shell(copy), 0, "");
+            free(copy);
+        }
+    }
+    expect_result(compare(""), 0, "; the programs differ too much to pair all\n");
+}
+
 /* Other places in shared memory: a step differs, the output does not, and who is to say. */
 Test(bisect, what_cannot_be_judged) {
     put_changed("mov.u32 %r3, tile;", "mov.u32 %r16, tile;\nadd.u32 %r3, %r16, 256;");
