@@ -258,6 +258,33 @@ static bool has_neighbour(const struct pairing *p, uint32_t i, uint32_t j) {
            (i + 1 < p->f[0]->instruction_count && p->partner[0][i + 1] == j + 1);
 }
 
+static bool reads(const struct aligned_text *t, int reg) {
+    bool found = false;
+    for (uint32_t k = t->given; k < t->register_count; ++k) {
+        found |= t->registers[k] == reg;
+    }
+    return found;
+}
+
+/* Both are read, and by no pair: what they give is not the same thing. */
+static bool is_used_apart(const struct pairing *p, uint32_t i, uint32_t j) {
+    const struct aligned_text *a = &p->texts[0][i], *b = &p->texts[1][j];
+    bool used[2] = {false, false};
+    for (uint32_t k = 0; k < a->given && k < b->given; ++k) {
+        for (uint32_t u = 0; u < p->f[0]->instruction_count; ++u) {
+            const bool by_a = reads(&p->texts[0][u], a->registers[k]);
+            used[0] |= by_a;
+            if (by_a && p->partner[0][u] != ALIGNED_NONE && reads(&p->texts[1][p->partner[0][u]], b->registers[k])) {
+                return false;
+            }
+        }
+        for (uint32_t u = 0; u < p->f[1]->instruction_count; ++u) {
+            used[1] |= reads(&p->texts[1][u], b->registers[k]);
+        }
+    }
+    return used[0] && used[1];
+}
+
 /* Drops those; and changed ones of which either computes what the other program has elsewhere. */
 static void drop_doubtful(struct pairing *p) {
     const uint32_t n = (uint32_t)p->f[0]->instruction_count, m = (uint32_t)p->f[1]->instruction_count;
@@ -272,6 +299,7 @@ static void drop_doubtful(struct pairing *p) {
         uint32_t of;
         const uint32_t shared = shared_reads(p, a, b, &of);
         bool keeps = same ? 2 * shared >= of : shared >= of && (of > 0 || has_neighbour(p, i, j));
+        keeps = keeps && (same || !is_used_apart(p, i, j));
         for (int k = 0; keeps && !same && k < 2; ++k) { /* what A's computes stands free in B, or the other way round */
             const struct spot *s = free_of[1 - k], key = {(k == 0 ? a : b)->expression, 0};
             const size_t count = k == 0 ? m : n;
