@@ -44,6 +44,10 @@ struct difference {
     bool is_address; /* of a store: values are those of the address */
     bool apart;      /* the warp's programs had parted */
     uint32_t lanes;  /* in which it differs */
+    struct {
+        uint32_t executed; /* lanes */
+        uint64_t values[32];
+    } of[2]; /* of each lane what side has of this one */
     struct in_step_side side[2];
     enum aligned_how how; /* of the pair; parted: ALIGNED_ALONE */
 };

@@ -24,6 +24,10 @@ static void fill(struct difference *d, enum difference_kind kind, const struct t
         d->side[k].executed = d->side[k].present && has && of[k]->lanes >> d->lane & 1;
         d->side[k].name = has ? of[k]->names[value] : NULL;
         d->side[k].value = has ? of[k]->values[value][d->lane] : 0;
+        d->of[k].executed = has ? of[k]->lanes : 0;
+        for (unsigned lane = 0; lane < 32; ++lane) {
+            d->of[k].values[lane] = d->of[k].executed >> lane & 1 ? of[k]->values[value][lane] : 0;
+        }
         d->bits = has && of[k]->bits[value] > d->bits ? of[k]->bits[value] : d->bits;
     }
     d->is_address = t->b.has_address && value == 0;

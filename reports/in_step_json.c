@@ -66,6 +66,12 @@ static struct fy_node *difference_node(struct fy_document *d, const struct in_st
             json_add(d, m, "executed", json_bool(d, s->executed));
             json_add_string(d, m, "register", s->name);
             json_add(d, m, "value", s->executed ? hexadecimal(d, s->value) : json_number(d, "null"));
+            struct fy_node *all = fy_node_create_sequence(d); /* a lane each */
+            for (unsigned i = 0; i < 32; ++i) {
+                fy_node_sequence_append(all, f->of[k].executed >> i & 1 ? hexadecimal(d, f->of[k].values[i])
+                                                                        : json_number(d, "null"));
+            }
+            json_add(d, m, "values", all);
             add_site(d, m, x->modules[k], s->text);
         }
         json_add(d, n, side_names[k], m);

@@ -300,7 +300,8 @@ Test(bisect, what_cannot_be_judged) {
 
 Test(bisect, json) {
     put_changed("shl.b32 %r2, %r1, 2", "shl.b32 %r2, %r1, 3");
-    expect_result(compare(" --json /dev/stdout"), 1, "\"first\": {\"kind\": \"register\"");
+    expect_result(compare(" --json /dev/stdout"), 1,
+                  "\"register\": \"%r2\", \"value\": \"0x4\", \"values\": [\"0x0\", \"0x4\", \"0x8\"");
     expect_result(compare(" --json -"), 2, "--json -: want the name of a file");
     expect_result(compare(" --json /nowhere/x"), 2, "/nowhere/x");
     char *option = must_format(" --json %s/a.ptx", run_folder);
