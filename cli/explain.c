@@ -3,6 +3,7 @@
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
+#include "explain_page.h"
 #include "judging.h"
 #include "plant.h"
 #include "subject.h"
@@ -13,8 +14,9 @@
 #include <sys/stat.h>
 
 static const char usage[] =
-    "usage: warpproof explain CASE [--plant NAME] [--json FILE] [-j N]\n"
-    "       warpproof explain LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--json FILE] [-j N]\n"
+    "usage: warpproof explain CASE [--plant NAME] [--json FILE] [--html FILE] [-j N]\n"
+    "       warpproof explain LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--json FILE]\n"
+    "                                     [--html FILE] [-j N]\n"
     "\n"
     "Runs one case and judges it, then runs it once more and compares every stage with what the launch file and the\n"
     "contract say: staging (the planes at the barrier after which they are read), fragments (the registers of each\n"
@@ -30,6 +32,7 @@ static const char usage[] =
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
     "  --arch NAME        the architecture whose limits and tensor cores count (default sm_90)\n"
     "  --json FILE        write one JSON line, whole or not at all; standard output is /dev/stdout, not -\n"
+    "  --html FILE        write one page: stages, faults, lanes, banks, wrong cells, evidence; likewise\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
@@ -63,9 +66,7 @@ static void note_right(const struct outcome *outcome, const struct explanation *
     }
 }
 
-static int report(const struct options *o, const struct spec *spec, const struct outcome *outcome,
-                  const struct explanation *x) {
-    struct error e;
+static int report(const struct spec *spec, const struct outcome *outcome, const struct explanation *x) {
     size_t judged = 0;
     for (int k = 0; k < STAGES; ++k) {
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
@@ -85,10 +86,6 @@ static int report(const struct options *o, const struct spec *spec, const struct
     } else {
         printf("  %-9s  %s\n", "rerun", outcome->rerun);
     }
-    if (o->judging.json != NULL && !explain_json(o->judging.json, outcome, x, &e)) {
-        flush_output();
-        return usage_error("explain", "%s", e.text);
-    }
     const enum verdict v = explained_verdict(outcome, x);
     return verdict_is_wrong_kernel(v) ? EXIT_KERNEL_WRONG
            : v != VERDICT_PASS        ? EXIT_INPUT
@@ -97,7 +94,7 @@ static int report(const struct options *o, const struct spec *spec, const struct
 }
 
 /* again: how it is called again. */
-static int explain(const struct options *o, const struct subject *s, const char *again) {
+static int explain(const struct options *o, const struct subject *s, const char *root, const char *again) {
     struct outcome outcome;
     struct explanation x = {0};
     struct explain_counts counts;
@@ -106,13 +103,24 @@ static int explain(const struct options *o, const struct subject *s, const char 
     if (!explain_count(&s->trial, &counts, &e)) {
         return usage_error("explain", "%s", e.text);
     }
+    const double start = omp_get_wtime();
     trial_run(&s->trial, &outcome);
     outcome.rerun = must_strdup(again);
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
+        if (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
-        code = report(o, s->trial.spec, &outcome, &x);
+        const double seconds = omp_get_wtime() - start;
+        code = report(s->trial.spec, &outcome, &x);
+        if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &e)) ||
+            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, seconds, &e))) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else {
         usage_error("explain", "%s", e.text);
     }
@@ -134,7 +142,9 @@ static bool load_program(const struct spec *spec, const char *root, const struct
     const bool fits = o->plant == NULL || (plant.group == PLANT_KERNEL && strcmp(plant.kernel, spec->kernel) == 0);
     *m = fits ? ptx_load(o->plant != NULL ? plant.ptx : spec->ptx, e) : NULL;
     if (!fits) {
-        fail(e, "plant %s is none of kernel %s", o->plant, spec->kernel);
+        plant.group == PLANT_EDIT
+            ? fail(e, "plant %s is one of a kernel's words: warpproof plants %s", o->plant, o->plant)
+            : fail(e, "plant %s is none of kernel %s", o->plant, spec->kernel);
     }
     plant_free(&plant);
     return *m != NULL;
@@ -153,7 +163,7 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s, again);
+        code = explain(o, &s, root, again);
         free(again);
     }
     ptx_free(m);
@@ -168,14 +178,14 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     struct ptx_module *m = NULL;
     int code = -1;
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
-        json_spares(o->judging.json, o->what, e) && json_spares(o->judging.json, s.own->ptx, e)) {
+        judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s.own->ptx, e)) {
         char *options = subject_options_text(&o->subject);
         char *again = must_format("%s explain %s%s", command_again(root), s.own->path, options);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s, again);
+        code = explain(o, &s, root, again);
         free(again);
         free(options);
     }
@@ -231,6 +241,7 @@ int explain_main(int argc, char **argv) {
                                           {"plant", required_argument, NULL, PLANT},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
+                                          {"html", required_argument, NULL, JUDGING_HTML},
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
