@@ -142,7 +142,9 @@ static bool load_program(const struct spec *spec, const char *root, const struct
     const bool fits = o->plant == NULL || (plant.group == PLANT_KERNEL && strcmp(plant.kernel, spec->kernel) == 0);
     *m = fits ? ptx_load(o->plant != NULL ? plant.ptx : spec->ptx, e) : NULL;
     if (!fits) {
-        fail(e, "plant %s is none of kernel %s", o->plant, spec->kernel);
+        plant.group == PLANT_EDIT
+            ? fail(e, "plant %s is one of a kernel's words: warpproof plants %s", o->plant, o->plant)
+            : fail(e, "plant %s is none of kernel %s", o->plant, spec->kernel);
     }
     plant_free(&plant);
     return *m != NULL;

@@ -110,15 +110,15 @@ static bool load_plant(const char *root, const struct options *o, struct plant *
         return false;
     }
     if (p->group != PLANT_KERNEL) {
-        return fail(e, "plant %s is a small kernel of its own, and no case's: warpproof plants %s", name, name);
+        return fail(e, "plant %s is %s: warpproof plants %s", name,
+                    p->group == PLANT_EDIT ? "one of a kernel's words" : "a small kernel of its own, and no case's",
+                    name);
     }
     if (o->canary && !p->has_canary) {
         return fail(e, "plant %s has no canary build: its file has no `canary`", name);
     }
     if (o->canary) {
-        free(p->oracle);
-        p->oracle = must_strdup("canary");
-        p->verdict = p->canary;
+        plant_as_canary(p);
     }
     return true;
 }
