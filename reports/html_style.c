@@ -21,7 +21,7 @@ const char html_style[] =
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:right;vertical-align:top}\n"
     "th:first-child,.word{text-align:left}th{font-weight:normal}thead th{color:var(--dim)}\n"
-    "td.word{min-width:5rem}.some{font-weight:bold}\n"
+    "td.word{min-width:5rem}td.word span{white-space:nowrap}.some{font-weight:bold}\n"
     "details{border:1px solid var(--line);border-radius:6px;margin:.5rem 0;padding:0 .75rem}\n"
     "details[open]{padding-bottom:.5rem}\n"
     "summary{cursor:pointer;padding:.5rem 0;overflow-wrap:anywhere}\n"
