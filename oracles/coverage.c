@@ -75,6 +75,8 @@ static bool judge_unwritten(const struct evidence *e, size_t buffer, struct find
         where_cell(&f->where, e, buffer, first);
         f->wrong = wrong_map_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);
         f->summary = holes_text(&h, b);
+        f->extent = h.none + h.part;
+        f->missing = true;
         const char *suspects =
             h.none == h.cells ? "nothing was written: empty grid, early return, or the wrong output argument"
             : h.none == 0     ? "a store narrower than an element, or a `type` in the launch file that is wider"
@@ -114,6 +116,7 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     f->summary =
         must_format("%zu cell%s of %s stored by different threads with different bytes and nothing to order them",
                     count, plural(count), b->name);
+    f->extent = count;
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
     char *a = writer_text(e->launch, e->trace, &h->first), *z = writer_text(e->launch, e->trace, &h->last);
     finding_line(f, "twice", "%s", f->summary);

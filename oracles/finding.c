@@ -93,6 +93,12 @@ void findings_free(struct findings *f) {
         free(x->where.file);
         free(x->where.inlined_file);
         free(x->where.instruction);
+        if (x->other != NULL) {
+            free(x->other->file);
+            free(x->other->inlined_file);
+            free(x->other->instruction);
+            free(x->other);
+        }
         free(x->summary);
         free(x->suspects);
         wrong_map_free(x->wrong);
