@@ -115,7 +115,7 @@ static void gather(const struct options *o, const struct subject *s, const struc
                    const struct outcome *outcome, const struct explanation *x, struct suspects *out) {
     struct siblings siblings = {.count = 0};
     struct outcome canary;
-    struct suspects_input in = {.outcome = outcome, .stages = x, .spec = s->trial.spec};
+    struct suspects_input in = {.outcome = outcome, .stages = x, .spec = s->trial.spec, .module = s->trial.module};
     bool guards = false;
     if (!o->quick) {
         guards = canary_run(s, c->root, c->program, c->planted, c->has_canary, &canary, &in.no_canary);

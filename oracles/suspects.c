@@ -290,6 +290,7 @@ static struct suspect describe(const struct clues *c, size_t root) {
         s.place = must_format("%s  %s", where_text(w), w->instruction);
         s.file = w->file != NULL ? must_strdup(w->file) : NULL;
         s.line = w->line;
+        suspect_from(c, placed, &s);
     }
     s.buffer = best->f != NULL && best->f->where.buffer != NULL ? must_strdup(best->f->where.buffer) : NULL;
     add_whys(c, root, &s);
@@ -462,6 +463,11 @@ void suspects_free(struct suspects *s) {
     for (size_t i = 0; i < s->count; ++i) {
         struct suspect *x = &s->items[i];
         free(x->title), free(x->place), free(x->file), free(x->look), free(x->buffer);
+        free(x->call);
+        for (size_t k = 0; k < x->from_count; ++k) {
+            free(x->from[k]);
+        }
+        free(x->from);
         free_whys(x->whys, x->why_count);
     }
     free(s->items);

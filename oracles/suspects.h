@@ -31,8 +31,13 @@ struct suspect_why { /* one observation that speaks for it */
 
 struct suspect {
     enum suspect_kind kind;
-    char *title;              /* the likely mistake, one line */
-    char *place;              /* "gpu/kernels/x.cu:143  ldmatrix...", or NULL: no observation says one */
+    char *title; /* the likely mistake, one line */
+    char *place; /* "gpu/kernels/x.cu:143  ldmatrix...", or NULL: no observation says one */
+    char *call;  /* where the inlined function that it stands in is called, or NULL: nowhere, or as `place`
+                  * says */
+    char **from; /* (from_count) lines that its address or value is made at: those first that no right
+                  * access of the kind shares, then the nearest */
+    size_t from_count;
     char *file;               /* of the place, NULL: unknown */
     int line;                 /* likewise */
     char *look;               /* what to look at, one line, or NULL */
@@ -80,6 +85,7 @@ struct suspects_input {
     const struct outcome *canary; /* of the canary build, or NULL: */
     const char *no_canary;        /* why there is none */
     const struct spec *spec;
+    const struct ptx_module *module; /* the program that ran, or NULL */
     const struct sibling *siblings;
     size_t sibling_count;
     const struct suspect_probe *probes;

@@ -30,6 +30,9 @@ bool clue_is(const struct clue *c, const char *by);
 /* The text of the first line of a finding with this label, or NULL. */
 const char *clue_line(const struct finding *f, const char *label);
 
+/* suspects_from.c: s->call and s->from, of the place of this clue. */
+void suspect_from(const struct clues *c, const struct clue *placed, struct suspect *s);
+
 /* suspects_siblings.c: one line of the classes, and of the shapes, with what they say; NULL where none of them ran.
  * The caller frees it. */
 char *siblings_classes(const struct suspects_input *in);

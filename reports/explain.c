@@ -57,12 +57,18 @@ static void suspects_text(FILE *out, const struct suspects *s) {
         if (x->place != NULL) {
             suspect_line(out, "at", "", x->place);
         }
+        if (x->call != NULL) {
+            suspect_line(out, "call", "", x->call);
+        }
         for (size_t k = 0; k < x->why_count; ++k) {
             snprintf(by, sizeof by, "%-9s", x->whys[k].by);
             suspect_line(out, "why", by, x->whys[k].text);
         }
         if (x->look != NULL) {
             suspect_line(out, "look", "", x->look);
+        }
+        for (size_t k = 0; k < x->from_count; ++k) {
+            suspect_line(out, k == 0 ? "from" : "", "", x->from[k]);
         }
     }
     for (size_t i = 0; i < s->also_count; ++i) {
@@ -134,8 +140,14 @@ static struct fy_node *suspects_node(struct fy_document *d, const struct suspect
         json_add_string(d, m, "kind", suspect_kind_names[x->kind]);
         json_add_string(d, m, "title", x->title);
         json_add_string(d, m, "place", x->place);
+        json_add_string(d, m, "call", x->call);
         json_add_string(d, m, "buffer", x->buffer);
         json_add_string(d, m, "look", x->look);
+        struct fy_node *from = fy_node_create_sequence(d);
+        for (size_t k = 0; k < x->from_count; ++k) {
+            fy_node_sequence_append(from, json_string(d, x->from[k]));
+        }
+        json_add(d, m, "from", from);
         json_add(d, m, "why", whys_node(d, x->whys, x->why_count));
         fy_node_sequence_append(list, m);
     }

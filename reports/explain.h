@@ -13,9 +13,9 @@ enum verdict explained_verdict(const struct outcome *o, const struct explanation
 void explain_text(FILE *out, const struct outcome *o, const struct explanation *x, const struct suspects *s);
 
 /* One JSON line: {"case", "kernel", "verdict", "stages": [{"stage", "ruling", "unit", "compared", "wrong", "why"}],
- * "suspects": [{"kind", "title", "place", "look", "buffer", "why": [{"by", "text"}]}], "also": [{"by", "text"}],
- * "faults": [findings; "oracle" is the stage], "findings": [of the case as it runs], "rerun"}. Written as file_put
- * does. */
+ * "suspects": [{"kind", "title", "place", "call", "look", "buffer", "from": [text], "why": [{"by", "text"}]}], "also":
+ * [{"by", "text"}], "faults": [findings; "oracle" is the stage], "findings": [of the case as it runs], "rerun"}.
+ * Written as file_put does. */
 bool explain_json(const char *path, const struct outcome *o, const struct explanation *x, const struct suspects *s,
                   struct error *e);
 
