@@ -80,7 +80,7 @@ static void come_to_operand(struct walk *w, const struct ptx_operand *o, uint32_
 }
 
 static void follow(struct walk *w, const struct ptx_instruction *in, enum ancestry_part part, uint32_t distance) {
-    for (size_t k = 0; k < in->operand_count; ++k) {
+    for (size_t k = 0; k < in->operand_count && part != ANCESTRY_GUARD; ++k) {
         const bool address = in->operands[k].kind == PTX_OP_ADDRESS;
         if ((address ? part != ANCESTRY_VALUE : part != ANCESTRY_ADDRESS) && (address || !flow_writes(in, k))) {
             come_to_operand(w, &in->operands[k], distance);

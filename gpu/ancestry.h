@@ -15,6 +15,7 @@ struct ancestry_index { /* of one function: which instructions write which regis
 enum ancestry_part {
     ANCESTRY_ADDRESS, /* of the memory it reaches */
     ANCESTRY_VALUE,   /* the other sources, and its guard */
+    ANCESTRY_GUARD,   /* its guard */
     ANCESTRY_ALL,
 };
 

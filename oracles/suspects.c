@@ -210,7 +210,7 @@ static char *look_at(const struct clues *c, const struct clue *x) {
     case SUSPECT_RESCALE:
         return must_strdup("the loads of the scales, and the arithmetic ahead of this store");
     case SUSPECT_STORE:
-        return must_strdup(f->missing ? "the mask and the bounds of the stores of the result"
+        return must_strdup(f->missing ? "the mask and the bounds of this store, which writes other cells"
                                       : "the index of this store");
     case SUSPECT_PROBE:
         return must_strdup(c->in->spec != NULL && !c->in->spec->mma.given
@@ -285,12 +285,18 @@ static struct suspect describe(const struct clues *c, size_t root) {
     s.title = title_of(c, root, best);
     s.look = look_at(c, placed != NULL && !has_place(best) && placed->kind < SUSPECT_PROBE ? placed : best);
     s.extent = best->f != NULL ? best->f->extent : best->probe != NULL ? best->probe->cells : 0;
+    const bool missing = placed == NULL && best->f != NULL && best->f->missing;
+    for (size_t i = 0; missing && placed == NULL && i < c->count;
+         ++i) { /* a store that is done stands for one that is not */
+        const struct finding *f = c->items[i].f;
+        placed = clue_root(c, i) == root && f != NULL && f->missing && f->other != NULL ? &c->items[i] : NULL;
+    }
     if (placed != NULL) {
-        const struct where *w = &placed->f->where;
+        const struct where *w = missing ? placed->f->other : &placed->f->where;
         s.place = must_format("%s  %s", where_text(w), w->instruction);
         s.file = w->file != NULL ? must_strdup(w->file) : NULL;
         s.line = w->line;
-        suspect_from(c, placed, &s);
+        suspect_from(c, placed, w, missing, &s);
     }
     s.buffer = best->f != NULL && best->f->where.buffer != NULL ? must_strdup(best->f->where.buffer) : NULL;
     add_whys(c, root, &s);

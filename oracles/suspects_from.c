@@ -68,6 +68,51 @@ static bool same_call(struct ptx_call a, struct ptx_call b) {
     return a.file == b.file && a.line == b.line;
 }
 
+/* Distances (instruction_count) of what goes into a clue's instruction; the caller frees them. NULL: it has no place.
+ */
+static uint32_t *ancestors_of(const struct clues *c, const struct clue *x, const struct ptx_function **f) {
+    *f = x->f != NULL && x->f->where.ptx_line > 0 ? entry_of(c->in, x->f->where.launch) : NULL;
+    const size_t own = *f != NULL ? instruction_at(*f, x->f->where.ptx_line) : 0;
+    if (*f == NULL || own == (*f)->instruction_count) {
+        return NULL;
+    }
+    struct ancestry_index index;
+    uint32_t *distance = must_calloc((*f)->instruction_count + 1, sizeof *distance);
+    ancestry_open(*f, &index);
+    ancestry_of(&index, own, ANCESTRY_ALL, false, distance);
+    ancestry_close(&index);
+    return distance;
+}
+
+bool clue_feeds(const struct clues *c, const struct clue *a, const struct clue *b) {
+    const struct ptx_function *f;
+    if (a->f == NULL || a->f->where.ptx_line <= 0) {
+        return false;
+    }
+    uint32_t *distance = ancestors_of(c, b, &f);
+    bool feeds = false;
+    for (size_t i = 0; distance != NULL && i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        feeds |= distance[i] > 1 &&
+                 (in->ptx_line == a->f->where.ptx_line || (a->f->where.place != 0 && in->place == a->f->where.place));
+    }
+    free(distance);
+    return feeds;
+}
+
+bool clue_share_load(const struct clues *c, const struct clue *a, const struct clue *b) {
+    const struct ptx_function *f, *g;
+    uint32_t *x = ancestors_of(c, a, &f), *y = ancestors_of(c, b, &g);
+    bool some = false;
+    for (size_t i = 0; x != NULL && y != NULL && f == g && i < f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        some |= x[i] != 0 && y[i] != 0 && strcmp(in->opcode, "ld") == 0 && has_part(in, "global");
+    }
+    free(x);
+    free(y);
+    return some;
+}
+
 static struct ptx_call call_of(const struct ptx_instruction *in) {
     return in->call_count > 0 ? in->calls[0] : (struct ptx_call){-1, 0};
 }
@@ -170,9 +215,31 @@ static enum ancestry_part part_of(const struct clue *c, const struct ptx_instruc
     }
 }
 
-void suspect_from(const struct clues *c, const struct clue *placed, struct suspect *s) {
-    const struct ptx_function *f = entry_of(c->in, placed->f->where.launch);
-    const size_t own = f != NULL ? instruction_at(f, placed->f->where.ptx_line) : 0;
+/* Branches that jump over an instruction, and its guard: what they come from. */
+static void decisions(const struct ancestry_index *x, size_t own, uint32_t *distance) {
+    const struct ptx_function *f = x->function;
+    uint32_t *of = must_calloc(f->instruction_count + 1, sizeof *of);
+    memset(distance, 0, f->instruction_count * sizeof *distance);
+    for (size_t i = 0; i <= own; ++i) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        const bool over = strcmp(in->opcode, "bra") == 0 && in->operand_count == 1 &&
+                          in->operands[0].kind == PTX_OP_LABEL && in->operands[0].target > own;
+        if (in->guard < 0 || (i < own && !over)) {
+            continue;
+        }
+        ancestry_of(x, i, ANCESTRY_GUARD, false, of);
+        for (size_t k = 0; k < f->instruction_count; ++k) { /* the nearest branch is the first to be told */
+            const uint32_t far = of[k] + (uint32_t)(own - i);
+            distance[k] = of[k] != 0 && (distance[k] == 0 || far < distance[k]) ? far : distance[k];
+        }
+    }
+    free(of);
+}
+
+void suspect_from(const struct clues *c, const struct clue *of, const struct where *w, bool missing,
+                  struct suspect *s) {
+    const struct ptx_function *f = entry_of(c->in, w->launch);
+    const size_t own = f != NULL ? instruction_at(f, w->ptx_line) : 0;
     if (f == NULL || own == f->instruction_count) {
         return;
     }
@@ -183,12 +250,17 @@ void suspect_from(const struct clues *c, const struct clue *placed, struct suspe
     }
     struct ancestry_index x;
     struct origins o = {.count = 0};
-    const enum ancestry_part part = part_of(placed, in);
+    const enum ancestry_part part = part_of(of, in);
     uint32_t *distance = must_calloc(f->instruction_count + 1, sizeof *distance);
     ancestry_open(f, &x);
-    ancestry_of(&x, own, part, false, distance);
-    collect(f, own, distance, &o);
-    mark_peers(c, &x, own, part, distance, &o);
+    if (missing) {
+        decisions(&x, own, distance);
+        collect(f, own, distance, &o);
+    } else {
+        ancestry_of(&x, own, part, false, distance);
+        collect(f, own, distance, &o);
+        mark_peers(c, &x, own, part, distance, &o);
+    }
     tell(m, &o, s);
     ancestry_close(&x);
     free(distance);

@@ -90,7 +90,9 @@ static bool stores_twice(const struct finding *race) {
 
 static bool follows_race(const struct clue *r, const struct clue *x) {
     if (clue_is(x, "hazard")) { /* one barrier or wait that is missing lets many places race */
-        return r->f->cause != NULL && is_cause(x->f, r->f->cause);
+        const bool copies = is_cause(r->f, "wait") || is_cause(r->f, "exit");
+        return r->f->cause != NULL &&
+               (is_cause(x->f, r->f->cause) || (copies && (is_cause(x->f, "wait") || is_cause(x->f, "exit"))));
     }
     if (clue_of_stage(x, STAGE_STAGING)) {
         return at_other(r->f, &x->f->where) && (stores_twice(r->f) || is_cause(x->f, "wait"));
@@ -98,8 +100,46 @@ static bool follows_race(const struct clue *r, const struct clue *x) {
     return false;
 }
 
+/* Plane `next` begins where plane `name` ends. */
+static bool follows_plane(const struct spec *s, const char *name, const char *next) {
+    for (size_t i = 0; s != NULL && name != NULL && next != NULL && i + 1 < s->plane_count; ++i) {
+        if (strcmp(s->planes[i].name, name) == 0) {
+            return strcmp(s->planes[i + 1].name, next) == 0;
+        }
+    }
+    return false;
+}
+
+/* A word between two planes is past the one and before the other. */
+static bool same_gap(const struct clues *c, const struct finding *a, const struct finding *b) {
+    const char *x = a->where.buffer, *y = b->where.buffer;
+    return (is_cause(a, "past") && is_cause(b, "before") && follows_plane(c->in->spec, x, y)) ||
+           (is_cause(a, "before") && is_cause(b, "past") && follows_plane(c->in->spec, y, x));
+}
+
+static char operand_of(const struct finding *f) {
+    const char *at = strstr(f->summary, "operand ");
+    return at != NULL ? at[8] : 0;
+}
+
+/* What a loads, from a place that is not its own or before anything is there, is what b has wrong. */
+static bool feeds(const struct clues *c, const struct clue *a, const struct clue *b) {
+    const bool load =
+        (clue_is(a, "guard") && !is_cause(a->f, "past") && !is_cause(a->f, "before")) || clue_is(a, "uninit");
+    if (load && (clue_of_stage(b, STAGE_STAGING) || clue_of_stage(b, STAGE_RESCALE) ||
+                 (clue_of_stage(b, STAGE_SUMS) && is_cause(b->f, "count")))) {
+        return clue_feeds(c, a, b);
+    }
+    if (clue_of_stage(a, STAGE_FRAGMENTS) && clue_of_stage(b, STAGE_FRAGMENTS) &&
+        operand_of(a->f) == operand_of(b->f)) {
+        return clue_feeds(c, a, b);
+    }
+    return clue_of_stage(a, STAGE_STAGING) && clue_of_stage(b, STAGE_STAGING) &&
+           same_buffer(&a->f->where, &b->f->where) && clue_share_load(c, a, b);
+}
+
 /* x comes of a, or both of one mistake. */
-static bool belongs(const struct clue *a, const struct clue *x) {
+static bool belongs(const struct clues *c, const struct clue *a, const struct clue *x) {
     if (a->f == NULL || x->f == NULL || !same_launch(a->f, x->f)) {
         return false;
     }
@@ -115,6 +155,12 @@ static bool belongs(const struct clue *a, const struct clue *x) {
         return true;
     }
     if (clue_is(a, "hazard") && follows_race(a, x)) {
+        return true;
+    }
+    if (clue_is(x, "canary") && (clue_is(a, "guard") || clue_is(a, "canary")) && same_gap(c, a->f, x->f)) {
+        return true;
+    }
+    if (feeds(c, a, x)) {
         return true;
     }
     if (clue_is(a, "coverage") && (clue_is(x, "coverage") || clue_of_stage(x, STAGE_STORE))) {
@@ -148,6 +194,31 @@ static void attach_effects(struct clues *c) {
                 if (done) {
                     join(c, k, i);
                 }
+            }
+        }
+    }
+}
+
+/* Codes and scales of a line both come from another one: what addresses both is one mistake. */
+static void join_whole_lines(struct clues *c) {
+    for (size_t i = 0; i < c->count; ++i) {
+        const char *probe = clue_is(&c->items[i], "parity") ? clue_line(c->items[i].f, "probe") : NULL;
+        const bool token = probe != NULL && strstr(probe, "consumed all of token") != NULL;
+        const char *field = token ? " activation." : " weight.", *scales = token ? "scales of token" : "scales of row";
+        size_t first = c->count;
+        if (!token && (probe == NULL || strstr(probe, "consumed all of row") == NULL)) {
+            continue;
+        }
+        for (size_t k = 0; k < c->count; ++k) {
+            const struct clue *x = &c->items[k];
+            const char *consumed = clue_of_stage(x, STAGE_RESCALE) ? clue_line(x->f, "probe") : NULL;
+            if (((clue_of_stage(x, STAGE_STAGING) || clue_of_stage(x, STAGE_FRAGMENTS)) &&
+                 strstr(x->f->summary, field) != NULL) ||
+                (consumed != NULL && strstr(consumed, scales) != NULL)) {
+                if (first < c->count) {
+                    join(c, first, k);
+                }
+                first = first < c->count ? first : k;
             }
         }
     }
@@ -287,12 +358,14 @@ static void attach_counts(struct clues *c) {
 void clues_merge(struct clues *c) {
     for (size_t i = 0; i < c->count; ++i) {
         for (size_t k = 0; k < i; ++k) {
-            if (belongs(&c->items[i], &c->items[k]) || belongs(&c->items[k], &c->items[i])) {
+            if (clue_root(c, i) != clue_root(c, k) &&
+                (belongs(c, &c->items[i], &c->items[k]) || belongs(c, &c->items[k], &c->items[i]))) {
                 join(c, i, k);
             }
         }
     }
     attach_effects(c);
+    join_whole_lines(c);
     attach_results(c);
     join_probes(c);
     attach_counts(c);

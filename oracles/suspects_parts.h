@@ -30,8 +30,14 @@ bool clue_is(const struct clue *c, const char *by);
 /* The text of the first line of a finding with this label, or NULL. */
 const char *clue_line(const struct finding *f, const char *label);
 
-/* suspects_from.c: s->call and s->from, of the place of this clue. */
-void suspect_from(const struct clues *c, const struct clue *placed, struct suspect *s);
+/* suspects_from.c: the instruction of clue a is an ancestor of that of clue b: what a gives goes into b, with no mma
+ * between them but b's own. False where either has no place, or no program is known. */
+bool clue_feeds(const struct clues *c, const struct clue *a, const struct clue *b);
+/* The values of both come from one load of global memory. */
+bool clue_share_load(const struct clues *c, const struct clue *a, const struct clue *b);
+
+/* s->call and s->from, of the place w; missing: of what decides whether the store there is done. */
+void suspect_from(const struct clues *c, const struct clue *of, const struct where *w, bool missing, struct suspect *s);
 
 /* suspects_siblings.c: one line of the classes, and of the shapes, with what they say; NULL where none of them ran.
  * The caller frees it. */
