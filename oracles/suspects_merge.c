@@ -123,12 +123,27 @@ static char operand_of(const struct finding *f) {
 }
 
 /* What a loads, from a place that is not its own or before anything is there, is what b has wrong. */
+/* What the rescaling read in the run with the stages: planes whose staging was wrong were right there. */
+static bool was_put_right(const struct clues *c, const struct where *w) {
+    for (size_t i = 0; i < c->count; ++i) {
+        if (clue_of_stage(&c->items[i], STAGE_STAGING) && same_buffer(&c->items[i].f->where, w)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool feeds(const struct clues *c, const struct clue *a, const struct clue *b) {
-    const bool load =
-        (clue_is(a, "guard") && !is_cause(a->f, "past") && !is_cause(a->f, "before")) || clue_is(a, "uninit");
-    if (load && (clue_of_stage(b, STAGE_STAGING) || clue_of_stage(b, STAGE_RESCALE) ||
-                 (clue_of_stage(b, STAGE_SUMS) && is_cause(b->f, "count")))) {
+    const bool uninit = clue_is(a, "uninit"),
+               load = uninit || (clue_is(a, "guard") && !is_cause(a->f, "past") && !is_cause(a->f, "before"));
+    if (uninit && clue_of_stage(b, STAGE_SUMS) && is_cause(b->f, "more")) {
+        return true; /* a step too many reads what no step has filled */
+    }
+    if (load && clue_of_stage(b, STAGE_STAGING)) {
         return clue_feeds(c, a, b);
+    }
+    if (load && clue_of_stage(b, STAGE_RESCALE)) {
+        return !was_put_right(c, &a->f->where) && clue_feeds(c, a, b);
     }
     if (clue_of_stage(a, STAGE_FRAGMENTS) && clue_of_stage(b, STAGE_FRAGMENTS) &&
         operand_of(a->f) == operand_of(b->f)) {
@@ -333,7 +348,8 @@ static void attach_counts(struct clues *c) {
     size_t one = c->count, sums = c->count;
     const size_t groups = groups_of(c, &one);
     for (size_t i = 0; i < c->count; ++i) {
-        sums = clue_of_stage(&c->items[i], STAGE_SUMS) && is_cause(c->items[i].f, "count") ? i : sums;
+        const struct finding *f = c->items[i].f;
+        sums = clue_of_stage(&c->items[i], STAGE_SUMS) && (is_cause(f, "more") || is_cause(f, "fewer")) ? i : sums;
     }
     size_t first = c->count;
     for (size_t i = 0; i < c->count; ++i) {
