@@ -100,6 +100,7 @@ static int report(const struct options *o, const struct spec *spec, const struct
     const enum verdict v = explained_verdict(outcome, x);
     return verdict_is_wrong_kernel(v) ? EXIT_KERNEL_WRONG
            : v != VERDICT_PASS        ? EXIT_INPUT
+           : suspects->count > 0      ? EXIT_KERNEL_WRONG /* on other data or shapes */
            : judged > 0               ? EXIT_PASSED
                                       : EXIT_NOTHING_RAN;
 }

@@ -214,31 +214,6 @@ static void attach_effects(struct clues *c) {
     }
 }
 
-/* Codes and scales of a line both come from another one: what addresses both is one mistake. */
-static void join_whole_lines(struct clues *c) {
-    for (size_t i = 0; i < c->count; ++i) {
-        const char *probe = clue_is(&c->items[i], "parity") ? clue_line(c->items[i].f, "probe") : NULL;
-        const bool token = probe != NULL && strstr(probe, "consumed all of token") != NULL;
-        const char *field = token ? " activation." : " weight.", *scales = token ? "scales of token" : "scales of row";
-        size_t first = c->count;
-        if (!token && (probe == NULL || strstr(probe, "consumed all of row") == NULL)) {
-            continue;
-        }
-        for (size_t k = 0; k < c->count; ++k) {
-            const struct clue *x = &c->items[k];
-            const char *consumed = clue_of_stage(x, STAGE_RESCALE) ? clue_line(x->f, "probe") : NULL;
-            if (((clue_of_stage(x, STAGE_STAGING) || clue_of_stage(x, STAGE_FRAGMENTS)) &&
-                 strstr(x->f->summary, field) != NULL) ||
-                (consumed != NULL && strstr(consumed, scales) != NULL)) {
-                if (first < c->count) {
-                    join(c, first, k);
-                }
-                first = first < c->count ? first : k;
-            }
-        }
-    }
-}
-
 /* ---- what the result shows ---- */
 
 static bool is_root(const struct clues *c, size_t i) {
@@ -381,7 +356,6 @@ void clues_merge(struct clues *c) {
         }
     }
     attach_effects(c);
-    join_whole_lines(c);
     attach_results(c);
     join_probes(c);
     attach_counts(c);
