@@ -135,16 +135,23 @@ static uint64_t hash_place(uint64_t h, const struct place_in_source *at) {
     return h;
 }
 
+static void add_call(struct ptx_instruction *loc, struct place_in_source at) {
+    if (loc->call_count < PTX_MAX_CALLS)
+        loc->calls[loc->call_count++] = (struct ptx_call){at.file, at.line};
+}
+
 /* nvcc gives one step of inlining a line, the outer steps on .loc lines before: follow them outwards. *chain: the hash
  * of all steps. */
-static struct place_in_source outermost(const struct parser *p, struct place_in_source at, uint64_t *chain) {
+static struct place_in_source outermost(struct parser *p, struct place_in_source at, uint64_t *chain) {
     *chain = hash_place(*chain, &at);
+    add_call(&p->loc, at);
     for (int steps = 0; steps < 64 && p->inlined.room && at.line; steps++) {
         const struct inlined_edge *edge = (struct inlined_edge *)p->inlined.items + slot_of(p, &at);
         if (!edge->at.line)
             break;
         at = edge->into;
         *chain = hash_place(*chain, &at);
+        add_call(&p->loc, at);
     }
     return at;
 }
@@ -191,6 +198,7 @@ bool parse_loc(struct parser *p) {
     if (known && inlined && !remember_inlined(p, at, into))
         return false;
     uint64_t chain = hash_place(0xcbf29ce484222325, &at);
+    p->loc.call_count = 0;
     if (known && inlined)
         into = outermost(p, into, &chain);
     p->loc.place = known ? chain : 0;
