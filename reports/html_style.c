@@ -28,7 +28,7 @@ const char html_style[] =
     "summary:focus-visible,pre:focus-visible,.wide:focus-visible{outline:2px solid var(--text);outline-offset:2px}\n"
     "pre,code,li{font-family:ui-monospace,monospace;font-size:.85rem}code{overflow-wrap:anywhere}\n"
     "pre{background:var(--box);border-radius:6px;padding:.75rem;overflow-x:auto;margin:.5rem 0}\n"
-    "ul{padding-left:1.25rem}li{overflow-wrap:anywhere}\n"
+    "ul,ol{padding-left:1.25rem}li{overflow-wrap:anywhere}ol>li{margin:.75rem 0}ol ul{margin:.25rem 0}.look{margin:0}\n"
     ".probe{border-left:4px solid var(--bad);padding-left:.75rem}\n"
     ".oracles span{display:inline-block;margin-right:.75rem;font-size:.9rem}\n"
     "figure{margin:1rem 0}figcaption{margin-bottom:.25rem;font-size:.9rem;overflow-wrap:anywhere}\n"
