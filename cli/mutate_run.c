@@ -218,7 +218,8 @@ bool mutate_prepare(struct mutate_kernel *k, const struct case_set *set, const s
             first &= n == i || strcmp(n == 0 ? k->spec->entry : k->spec->then[n - 1].entry, s->entry) != 0;
         }
         if (first) {
-            k->flows[k->flow_count++] = mutant_flow_make(k->module, (size_t)(f - k->module->functions), s);
+            k->flows[k->flow_count] = mutant_flow_make(k->module, (size_t)(f - k->module->functions), s);
+            mutant_flow_walk(k->flows[k->flow_count++]);
         }
     }
     order_cases(k);

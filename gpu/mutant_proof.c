@@ -46,7 +46,9 @@ static char *never_executed(const struct proof *p) {
     if (!p->place.dead || p->mutant->by == MUTANT_PREDICATE) {
         return NULL;
     }
-    return must_format("it is never executed: the guard of line %d never lets it", p->place.why);
+    return p->place.why == 0
+               ? must_strdup("it is never executed: no thread of a block comes to it, whatever the shape")
+               : must_format("it is never executed: the guard of line %d never lets it", p->place.why);
 }
 
 /* A guard that every thread passes may be dropped, one that none comes to be as it likes. */
@@ -54,7 +56,8 @@ static char *guard(const struct proof *p) {
     struct flow_place at;
     flow_at(p->flow, p->mutant->instruction, false, &at);
     if (at.dead) {
-        return must_format("no thread comes to it: the guard of line %d never lets one", at.why);
+        return at.why == 0 ? must_strdup("no thread of a block comes to it, whatever the shape")
+                           : must_format("no thread comes to it: the guard of line %d never lets one", at.why);
     }
     uint64_t v;
     const bool dropped = p->after != NULL && p->after->guard < 0;
