@@ -116,9 +116,17 @@ static void make_tails(struct mutate_kernel *k) {
     static const size_t ends[] = {5, 2, 7, 0, 1, 3, 4, 6};
     const struct test_case *like = k->cases[0];
     size_t most_nt = 1, most_od = like->od > 0 ? 1 : 0;
+    size_t least = SIZE_MAX, depth = SIZE_MAX; /* the two least: loops over the depth come round again */
+    for (size_t i = 0; i < k->case_count; ++i) {
+        const size_t d = k->cases[i]->data == DATA_EXACT ? k->cases[i]->depth : least;
+        depth = d < least ? least : d > least && d < depth ? d : depth;
+        least = d < least ? d : least;
+    }
+    depth = depth == SIZE_MAX ? least : depth;
     for (size_t i = 0; i < k->case_count; ++i) {
         const struct test_case *c = k->cases[i];
-        like = c->data == DATA_EXACT && (like->data != DATA_EXACT || c->depth < like->depth) ? c : like;
+        like =
+            c->data == DATA_EXACT && c->depth == depth && (like->data != DATA_EXACT || like->depth != depth) ? c : like;
         most_nt = c->nt > most_nt && c->nt <= MOST_TAIL ? c->nt : most_nt;
         most_od = c->od > most_od && c->od <= MOST_TAIL ? c->od : most_od;
     }

@@ -33,7 +33,7 @@ struct mutant_flow {
     size_t *block_of; /* (instructions) */
     bool branches_known;
     struct mutant_lanes *lanes; /* mutant_lanes.c */
-    bool *comes, *executes;     /* (instructions) some thread comes to it, its guard lets one: mutant_flow_walk; or NULL */
+    bool *comes, *executes; /* (instructions) some thread comes to it, its guard lets one: mutant_flow_walk; or NULL */
 };
 
 bool flow_never(const struct mutant_flow *f, size_t instruction); /* known to be executed by no thread */

@@ -46,9 +46,8 @@ static char *never_executed(const struct proof *p) {
     if (!p->place.dead || p->mutant->by == MUTANT_PREDICATE) {
         return NULL;
     }
-    return p->place.why == 0
-               ? must_strdup("it is never executed: no thread of a block comes to it, whatever the shape")
-               : must_format("it is never executed: the guard of line %d never lets it", p->place.why);
+    return p->place.why == 0 ? must_strdup("it is never executed: no thread of a block comes to it, whatever the shape")
+                             : must_format("it is never executed: the guard of line %d never lets it", p->place.why);
 }
 
 /* A guard that every thread passes may be dropped, one that none comes to be as it likes. */
@@ -272,6 +271,35 @@ static char *rounds_nothing(const struct proof *p) {
     return sum && value_exact(p->before, &p->sources) ? must_strdup("the result is exact: no rounding") : NULL;
 }
 
+/* Thread after thread: nothing but registers that lead nowhere, and a guard that says the same. */
+static char *same_threads(const struct proof *p) {
+    struct flow_change c = {.instruction = p->mutant->instruction,
+                            .of_guard = p->mutant->by == MUTANT_PREDICATE,
+                            .after = p->after,
+                            .after_count = p->new->instruction_count - p->old->instruction_count + 1,
+                            .extra = -1};
+    if (p->after == NULL || c.after_count < 1 || c.after_count > 2 || (!c.of_guard && !flow_computes(p->before))) {
+        return NULL;
+    }
+    for (size_t i = 0; i < c.after_count && !c.of_guard; ++i) {
+        if (!flow_computes(&p->after[i])) {
+            return NULL;
+        }
+    }
+    if (c.after_count == 2) { /* into a register of its own */
+        const struct ptx_operand *own = &p->after[0].operands[0];
+        c.extra = own->reg;
+        c.extra_bits = 8 * (unsigned)ptx_type_bytes(p->new->registers[own->reg].type);
+        if (strcmp(p->new->registers[own->reg].name, "%mutant") != 0) {
+            return NULL;
+        }
+    }
+    return flow_same_in_every_thread(p->flow, &c)
+               ? must_strdup(
+                     "each thread takes the same way with the same operands of all that loads, stores or shares")
+               : NULL;
+}
+
 char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
                         const struct mutant *x) {
     struct proof p = {.flow = f,
@@ -285,11 +313,12 @@ char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m,
     p.sources = flow_sources(&p.place);
     if (x->by == MUTANT_PREDICATE) {
         char *why = guard(&p);
-        return why != NULL ? why : other_lanes(&p);
+        why = why != NULL ? why : other_lanes(&p);
+        return why != NULL ? why : same_threads(&p);
     }
     typedef char *rule(const struct proof *);
     static rule *const rules[] = {never_executed,   same_value,     same_uses,   waits_longer, other_mask,
-                                  other_comparison, rounds_nothing, other_lanes, other_masks};
+                                  other_comparison, rounds_nothing, other_lanes, other_masks,  same_threads};
     char *why = NULL;
     for (size_t i = 0; why == NULL && i < sizeof rules / sizeof *rules; ++i) {
         why = rules[i](&p);

@@ -1,6 +1,6 @@
 /* All threads of a block, one after the other, from the function's beginning on: what each may hold at an instruction,
- * loops taken round by round. What depends on nothing but the thread's number and on constants is known exactly; memory,
- * other lanes and the shape are not known, and a branch on them goes both ways.
+ * loops taken round by round. What depends on nothing but the thread's number and on constants is known exactly;
+ * memory, other lanes and the shape are not known, and a branch on them goes both ways.
  *
  * A state is what the registers hold that branches (and one instruction that is asked for) are computed of. States of a
  * block are kept apart by their keys, the registers that several instructions write; those of one key are joined. */
@@ -18,6 +18,7 @@ enum {
 
 struct state {
     struct value_set *values; /* (slot_count) */
+    struct value_set *other;  /* (slot_count) what the mutant has in its place; none: the very same */
     unsigned joins;
     bool waits; /* in the list of those to be taken further */
 };
@@ -33,9 +34,12 @@ struct walk {
     int *reg;                /* (slot_count) */
     bool *key;               /* (slot_count) */
     size_t slot_count;
-    struct states *blocks; /* (block_count) */
-    struct value_set *now; /* (slot_count) */
-    size_t *list, list_count; /* blocks with a state that waits: a stack without doubles */
+    struct states *blocks;            /* (block_count) */
+    struct value_set *now, *other;    /* (slot_count) */
+    const struct flow_change *change; /* NULL: there is no mutant */
+    struct value_set extra;           /* in the register that only the mutant has */
+    bool apart;                       /* the mutant may do something else than the program */
+    size_t *list, list_count;         /* blocks with a state that waits: a stack without doubles */
     bool *listed;
     size_t steps;
 };
@@ -71,8 +75,54 @@ static bool own(const struct ptx_instruction *in) {
     return flow_computes(in) && !in->operands[0].minus && in->operands[0].part == NULL;
 }
 
+/* Its first operand is a result alone, no address and nothing that is added to. */
+static bool gives(const struct ptx_instruction *in) {
+    static const char *const opcodes[] = {"ld",  "ldmatrix", "mma",  "shfl", "atom", "dp4a", "cvta", "div", "rem",
+                                          "rcp", "sqrt",     "popc", "clz",  "bfe",  "shf",  "lop3", NULL};
+    for (size_t i = 0; opcodes[i] != NULL; ++i) {
+        if (is(in, opcodes[i])) {
+            return in->operand_count > 1 && in->operands[0].kind != PTX_OP_ADDRESS;
+        }
+    }
+    return flow_computes(in);
+}
+
+/* It reads a tracked register, of: one that the mutant has otherwise. */
+static bool reads(const struct walk *w, const struct ptx_instruction *in, const struct value_set *of) {
+    bool found = false;
+    for (size_t o = gives(in) ? 1 : 0; o < in->operand_count; ++o) {
+        const struct ptx_operand *x = &in->operands[o];
+        const bool reg = (x->kind == PTX_OP_REGISTER || x->kind == PTX_OP_ADDRESS) && x->reg >= 0;
+        found |= reg && w->slot[x->reg] >= 0 && (of == NULL || of[w->slot[x->reg]].some);
+        for (size_t e = 0; e < x->element_count; ++e) {
+            const struct ptx_operand *y = &x->elements[e];
+            found |= y->kind == PTX_OP_REGISTER && w->slot[y->reg] >= 0 && (of == NULL || of[w->slot[y->reg]].some);
+        }
+    }
+    return found;
+}
+
+/* What is computed of the mutant's result, before anything else is tracked. */
+static void find_results(struct walk *w) {
+    const struct ptx_function *f = w->flow.f;
+    track(w, &f->instructions[w->change->instruction].operands[0]);
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < f->instruction_count; ++i) {
+            const struct ptx_instruction *in = &f->instructions[i];
+            if (own(in) && reads(w, in, NULL)) {
+                more |= track(w, &in->operands[0]);
+            }
+        }
+    }
+}
+
 static void find_tracked(struct walk *w, size_t asked) {
     const struct ptx_function *f = w->flow.f;
+    if (w->change != NULL && own(&f->instructions[w->change->instruction])) {
+        find_results(w);
+        asked = w->change->instruction;
+    }
     for (size_t i = 0; i < f->instruction_count; ++i) {
         const struct ptx_instruction *in = &f->instructions[i];
         if (in->guard >= 0) {
@@ -110,6 +160,20 @@ static struct value_set walk_source(void *context, const struct ptx_operand *o, 
     return o->negated && bits == 1 ? flow_negate(v) : flow_read_as(v, bits);
 }
 
+/* As the mutant has it. */
+static struct value_set other_source(void *context, const struct ptx_operand *o, unsigned bits) {
+    const struct walk *w = context;
+    const bool plain = o->kind == PTX_OP_REGISTER && !o->minus && o->part == NULL;
+    if (plain && w->change->extra == o->reg) {
+        return flow_read_as(w->extra, bits);
+    }
+    if (!plain || w->slot[o->reg] < 0 || !w->other[w->slot[o->reg]].some) {
+        return walk_source(context, o, bits);
+    }
+    const struct value_set v = w->other[w->slot[o->reg]];
+    return o->negated && bits == 1 ? flow_negate(v) : flow_read_as(v, bits);
+}
+
 /* 1: the guard lets it, 0: it does not, -1: that depends. */
 static int lets(const struct walk *w, const struct ptx_instruction *in) {
     uint64_t v;
@@ -120,21 +184,53 @@ static int lets(const struct walk *w, const struct ptx_instruction *in) {
     return p.some && value_is_one(p, &v) ? v != in->guard_negated : -1;
 }
 
-static void write(struct walk *w, int reg, struct value_set v, bool surely) {
-    const int s = reg >= 0 ? w->slot[reg] : -1;
-    const unsigned bits = reg >= 0 ? flow_bits(&w->flow, reg) : 0;
-    if (s >= 0) {
-        v = v.some && v.bits == bits ? v : value_any(bits);
-        w->now[s] = surely ? v : value_join(w->now[s].some ? w->now[s] : w->flow.values[reg], v);
+/* Whether the mutant does what the program does here, but for results of its own. */
+static void compare(struct walk *w, const struct ptx_instruction *in, int let) {
+    if (w->change == NULL) {
+        return;
     }
+    const bool mutated = in == &w->flow.f->instructions[w->change->instruction];
+    if (mutated && w->change->of_guard) {
+        w->apart |= let < 0 || lets(w, w->change->after) != let;
+    }
+    w->apart |= in->guard >= 0 && w->other[w->slot[in->guard]].some;
+    w->apart |= let != 0 && !own(in) && (reads(w, in, w->other) || (mutated && !w->change->of_guard));
+}
+
+/* What the mutant's instruction gives; it may take two. */
+static struct value_set changed(struct walk *w, unsigned bits) {
+    const struct value_sources s = {other_source, w};
+    for (size_t i = 0; i + 1 < w->change->after_count; ++i) {
+        const struct ptx_instruction *in = &w->change->after[i];
+        w->extra = value_of(in, w->change->extra_bits, 0, &s);
+    }
+    return value_of(&w->change->after[w->change->after_count - 1], bits, 0, &s);
+}
+
+/* v: as the program has it; u: as the mutant has it, none where that is the very same. */
+static void write(struct walk *w, int reg, struct value_set v, struct value_set u, bool surely) {
+    const int s = reg >= 0 ? w->slot[reg] : -1;
+    if (s < 0) {
+        return;
+    }
+    const unsigned bits = flow_bits(&w->flow, reg);
+    const struct value_set old = w->now[s].some ? w->now[s] : w->flow.values[reg];
+    v = v.some && v.bits == bits ? v : value_any(bits);
+    u = !u.some || u.bits == bits ? u : value_any(bits);
+    if (!surely && (u.some || w->other[s].some)) {
+        u = value_join(w->other[s].some ? w->other[s] : old, u.some ? u : v);
+    }
+    w->other[s] = u;
+    w->now[s] = surely ? v : value_join(old, v);
 }
 
 static void write_unknown(struct walk *w, const struct ptx_operand *o, bool surely) {
+    const struct value_set same = {0};
     if (o->kind == PTX_OP_REGISTER) {
-        write(w, o->reg, w->flow.values[o->reg], surely);
+        write(w, o->reg, w->flow.values[o->reg], same, surely);
     }
     if (o->second >= 0) {
-        write(w, o->second, w->flow.values[o->second], surely);
+        write(w, o->second, w->flow.values[o->second], same, surely);
     }
     for (size_t i = 0; i < o->element_count; ++i) {
         write_unknown(w, &o->elements[i], surely);
@@ -143,6 +239,7 @@ static void write_unknown(struct walk *w, const struct ptx_operand *o, bool sure
 
 static void step(struct walk *w, const struct ptx_instruction *in) {
     const int let = lets(w, in);
+    compare(w, in, let);
     if (let == 0 || in->operand_count == 0 || flow_writes_nothing(in)) {
         return;
     }
@@ -151,11 +248,22 @@ static void step(struct walk *w, const struct ptx_instruction *in) {
         return;
     }
     const int reg = in->operands[0].reg;
-    if (w->slot[reg] >= 0) {
-        const struct value_sources s = {walk_source, w};
-        const struct value_set v = flow_gives(&w->flow, in, flow_bits(&w->flow, reg), 0, &s);
-        write(w, reg, value_meet(v, w->flow.values[reg]), let == 1);
+    if (w->slot[reg] < 0) {
+        return;
     }
+    const struct value_sources s = {walk_source, w}, t = {other_source, w};
+    const unsigned bits = flow_bits(&w->flow, reg);
+    const bool mutated =
+        w->change != NULL && !w->change->of_guard && in == &w->flow.f->instructions[w->change->instruction];
+    struct value_set v = value_meet(flow_gives(&w->flow, in, bits, 0, &s), w->flow.values[reg]), u = {0};
+    uint64_t a, b;
+    if (mutated || (w->change != NULL && reads(w, in, w->other))) {
+        u = mutated ? changed(w, bits) : value_of(in, bits, 0, &t);
+        if (u.bits == v.bits && value_is_one(u, &a) && value_is_one(v, &b) && a == b) {
+            u = (struct value_set){0};
+        }
+    }
+    write(w, reg, v, u, let == 1);
 }
 
 static void enlist(struct walk *w, size_t b) {
@@ -168,7 +276,7 @@ static void enlist(struct walk *w, size_t b) {
 static bool same_keys(const struct walk *w, const struct state *a) {
     bool same = true;
     for (size_t s = 0; same && s < w->slot_count; ++s) {
-        same = !w->key[s] || value_same(a->values[s], w->now[s]);
+        same = !w->key[s] || (value_same(a->values[s], w->now[s]) && value_same(a->other[s], w->other[s]));
     }
     return same;
 }
@@ -208,19 +316,34 @@ static bool arrive(struct walk *w, size_t b) {
             return false;
         }
         a = &of->items[of->count++];
-        *a = (struct state){.values = must_calloc(w->slot_count + 1, sizeof *a->values), .waits = true};
+        *a = (struct state){.values = must_calloc(w->slot_count + 1, sizeof *a->values),
+                            .other = must_calloc(w->slot_count + 1, sizeof *a->other),
+                            .waits = true};
         memcpy(a->values, w->now, w->slot_count * sizeof *a->values);
+        memcpy(a->other, w->other, w->slot_count * sizeof *a->other);
         enlist(w, b);
         return true;
     }
     bool changed = false;
     const bool patient = a->joins < JOINS;
     for (size_t s = 0; s < w->slot_count; ++s) {
-        struct value_set *old = &a->values[s];
-        if (!old->some) { /* not written on some way: any value */
+        struct value_set *old = &a->values[s], *was = &a->other[s];
+        const struct value_set all = w->flow.values[w->reg[s]], none = {0};
+        if (was->some || w->other[s].some) {
+            const struct value_set x = was->some   ? *was
+                                       : old->some ? *old
+                                                   : all,
+                                   y = w->other[s].some ? w->other[s]
+                                       : w->now[s].some ? w->now[s]
+                                                        : all;
+            const struct value_set u = patient ? value_join(x, y) : value_widen(x, value_join(x, y));
+            changed |= !value_same(u, *was);
+            *was = u;
+        }
+        if (!old->some) { /* not written on some way: whatever is written anywhere */
             continue;
         }
-        struct value_set v = w->now[s].some ? value_join(*old, w->now[s]) : (struct value_set){0};
+        struct value_set v = w->now[s].some ? value_join(*old, w->now[s]) : none;
         v = patient || !v.some ? v : value_widen(*old, v);
         changed |= !value_same(v, *old);
         *old = v;
@@ -256,6 +379,7 @@ static bool pass(struct walk *w, size_t b) {
     }
     const struct ptx_instruction *last = &w->flow.f->instructions[x->last];
     const int let = lets(w, last);
+    compare(w, last, let);
     if (!is(last, "bra") && !ends(last)) {
         step(w, last);
         return x->next[1] == NOWHERE || arrive(w, x->next[1]);
@@ -284,6 +408,7 @@ static void forget(struct walk *w) {
     for (size_t b = 0; b < w->flow.block_count; ++b) {
         for (size_t i = 0; i < w->blocks[b].count; ++i) {
             free(w->blocks[b].items[i].values);
+            free(w->blocks[b].items[i].other);
         }
         w->blocks[b].count = 0;
         w->listed[b] = false;
@@ -295,7 +420,7 @@ static void forget(struct walk *w) {
 static int walk_thread(struct walk *w) {
     forget(w);
     for (size_t s = 0; s < w->slot_count; ++s) {
-        w->now[s] = (struct value_set){0};
+        w->now[s] = w->other[s] = (struct value_set){0};
     }
     arrive(w, 0);
     while (w->list_count > 0) {
@@ -308,10 +433,12 @@ static int walk_thread(struct walk *w) {
             }
             a->waits = false;
             memcpy(w->now, a->values, w->slot_count * sizeof *w->now);
-            if (++w->steps > MOST_STEPS) {
+            memcpy(w->other, a->other, w->slot_count * sizeof *w->other);
+            const bool passed = pass(w, b);
+            if (++w->steps > MOST_STEPS || w->apart) {
                 return -1;
             }
-            if (!pass(w, b)) {
+            if (!passed) {
                 return 0;
             }
         }
@@ -348,9 +475,9 @@ static bool ask(struct walk *w, const struct question *q) {
     return true;
 }
 
-bool flow_every_state(const struct mutant_flow *f, size_t instruction, bool guarded, flow_visit *visit, void *context) {
+/* All threads, one after the other. */
+static bool every_thread(const struct mutant_flow *f, const struct question *q, const struct flow_change *change) {
     uint64_t size[3];
-    const struct question q = {instruction, guarded, visit, context};
     bool good = f->branches_known && f->block_count > 0;
     for (int i = 0; i < 3; ++i) {
         good &= value_is_one(f->size[i], &size[i]) && size[i] >= 1 && size[i] <= MOST_THREADS;
@@ -359,16 +486,17 @@ bool flow_every_state(const struct mutant_flow *f, size_t instruction, bool guar
         return false;
     }
     const size_t registers = f->f->register_count;
-    struct walk w = {.flow = *f};
+    struct walk w = {.flow = *f, .change = change};
     w.slot = must_calloc(registers + 1, sizeof *w.slot);
     w.reg = must_calloc(registers + 1, sizeof *w.reg);
     w.key = must_calloc(registers + 1, sizeof *w.key);
     for (size_t i = 0; i < registers; ++i) {
         w.slot[i] = -1;
     }
-    find_tracked(&w, instruction);
+    find_tracked(&w, q->asked);
     w.blocks = must_calloc(f->block_count + 1, sizeof *w.blocks);
     w.now = must_calloc(w.slot_count + 1, sizeof *w.now);
+    w.other = must_calloc(w.slot_count + 1, sizeof *w.other);
     w.list = must_calloc(f->block_count + 1, sizeof *w.list);
     w.listed = must_calloc(f->block_count + 1, sizeof *w.listed);
     for (uint64_t n = 0; good && n < size[0] * size[1] * size[2]; ++n) {
@@ -380,11 +508,22 @@ bool flow_every_state(const struct mutant_flow *f, size_t instruction, bool guar
         while (known == 0) {
             known = walk_thread(&w);
         }
-        good = known == 1 && ask(&w, &q);
+        good = known == 1 && (q->visit == NULL || ask(&w, q));
     }
     forget(&w);
-    free(w.slot), free(w.reg), free(w.key), free(w.blocks), free(w.now), free(w.list), free(w.listed);
+    free(w.slot), free(w.reg), free(w.key), free(w.blocks), free(w.now), free(w.other), free(w.list);
+    free(w.listed);
     return good;
+}
+
+bool flow_every_state(const struct mutant_flow *f, size_t instruction, bool guarded, flow_visit *visit, void *context) {
+    const struct question q = {instruction, guarded, visit, context};
+    return every_thread(f, &q, NULL);
+}
+
+bool flow_same_in_every_thread(const struct mutant_flow *f, const struct flow_change *change) {
+    const struct question q = {.asked = NOWHERE};
+    return every_thread(f, &q, change);
 }
 
 /* ---- what none comes to ---- */
@@ -424,7 +563,8 @@ void mutant_flow_walk(struct mutant_flow *f) {
             struct block *x = &f->blocks[b];
             const struct ptx_instruction *last = &f->f->instructions[x->last];
             for (int side = 0; side < 2; ++side) {
-                if (!m.comes[x->last] || (last->guard >= 0 && (is(last, "bra") || ends(last)) && !m.taken[side][x->last])) {
+                if (!m.comes[x->last] ||
+                    (last->guard >= 0 && (is(last, "bra") || ends(last)) && !m.taken[side][x->last])) {
                     x->next[side] = NOWHERE;
                 }
             }
