@@ -16,6 +16,7 @@
 #include "../ref/q4_k.h"
 #include "data.h"
 #include "data_f16.h"
+#include <math.h>
 #include <string.h>
 
 enum group { HUGE_SCALES, TINY_SCALES, ZERO_SCALES, PLAIN_SCALES, GROUPS };
@@ -113,7 +114,8 @@ static void fill_pad40(struct random_stream *s, size_t rows, size_t depth, void 
 /* ---- f32 ---- */
 
 enum f32_pattern {
-    TIES,           /* largest 127 * 2^e, the others (n + 1/2) * 2^e: every quotient is exactly half-way */
+    TIES,           /* largest 127 * 2^e, the others (n + 1/2) * 2^e: every quotient is exactly half-way; in half of the
+                     * blocks it is rounded to half-way */
     SIGNED_ZEROS,   /* +0 and -0: the scale is 0 */
     SPIKE,          /* one value, the others far below half a step */
     SUBNORMAL,      /* d is subnormal or 0, 1/d mostly infinite */
@@ -133,6 +135,11 @@ static uint32_t pick(struct random_stream *s, const uint32_t *list, uint32_t cou
 }
 #define PICK(s, ...) pick(s, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
 
+/* A step that is exact, as are 127 and (n + 1/2) of them, while rn(1 / ODD_STEP) is less than 1 / ODD_STEP: the product
+ * of n + 1/2 steps with it is a little less than n + 1/2, and rounded to that. For odd n it then goes up to n + 1, and
+ * would be n without the first rounding. */
+#define ODD_STEP 0x1.8cp+0f
+
 /* Bits of value k of a block. power: 2^e of the block, e -6 .. 6. */
 static uint32_t f32_value(struct random_stream *s, enum f32_pattern pattern, size_t k, float power) {
     const float ordinary = random_normal(s) * power;
@@ -141,6 +148,11 @@ static uint32_t f32_value(struct random_stream *s, enum f32_pattern pattern, siz
     case TIES: { /* both neighbours of every kind first: halves round to the even one */
         static const float first[] = {127, 0.5f, -0.5f, 1.5f, -1.5f, 126.5f, -126.5f, 2.5f};
         float tie = k < 8 ? first[k] : (float)random_below(s, 253) - 125.5f;
+        if (power < 1) { /* near halves, by products that are rounded */
+            const int n = (int)fabsf(tie) < 126 ? (int)fabsf(tie) | 1 : 125;
+            const float steps = k == 0 ? 127 : (float)n + 0.5f;
+            return float_bits(steps * ODD_STEP * power) ^ sign;
+        }
         return float_bits(tie * power);
     }
     case SIGNED_ZEROS:

@@ -142,6 +142,8 @@ static void find_blocks(struct mutant_flow *f) {
         } else if (!ends(in) || in->guard >= 0) {
             x->next[1] = on;
         }
+        x->leaves =
+            ends(in) || (is(in, "bra") ? x->next[0] == NOWHERE || (in->guard >= 0 && on == NOWHERE) : on == NOWHERE);
     }
     free(leads);
 }

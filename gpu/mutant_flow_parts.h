@@ -12,6 +12,7 @@ struct block {
     size_t before;      /* how many come to it */
     size_t dominator;
     bool reached;
+    bool leaves; /* some thread may end with it */
 };
 
 struct definition { /* of a register */
