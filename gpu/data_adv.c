@@ -28,7 +28,7 @@ static const struct {
     [HUGE_SCALES] = {{0x7bff, 0x7bff}, {0x7bff, 0x0001}, {0x0001, 0x7bff}, {0xfbff, 0x7bff}, {0x7bff, 0xfbff}},
     [TINY_SCALES] = {{0x0001, 0x0001}, {0x03ff, 0x0400}, {0x0400, 0x03ff}, {0x8001, 0x03ff}, {0x03ff, 0x8400}},
     [ZERO_SCALES] = {{0x0000, 0x2d55}, {0x2caa, 0x0000}, {0x0000, 0x0000}, {0x8000, 0x2c01}, {0x2fff, 0x8000}},
-    [PLAIN_SCALES] = {{0x2c00, 0x2801}, {0xa8cd, 0x2a66}, {0x2e66, 0xabff}, {0xafff, 0xa955}, {0x2955, 0x2fff}},
+    [PLAIN_SCALES] = {{0x4801, 0x0001}, {0xa8cd, 0x2a66}, {0x2e66, 0xabff}, {0xafff, 0xa955}, {0x2955, 0x2fff}},
 };
 
 /* ---- q4_K ---- */
@@ -50,6 +50,14 @@ static uint8_t nibble_of(struct random_stream *s, size_t style, int k) {
     }
 }
 
+/* With d = 1025 * 2^-7 and scale * nibble = 3 * 2^j the product is 3075 * 2^(j - 7), half-way between two binary16
+ * numbers of which the upper one is even; the least dmin takes so little off it that only a sum that is not rounded to
+ * nearest becomes the lower one. 0 where the scale has no such nibble. */
+static uint8_t nibble_for_half(unsigned scale, int k) {
+    const unsigned odd = scale == 0 ? 0 : scale >> __builtin_ctz(scale);
+    return odd == 1 ? (uint8_t)(3u << (k % 3)) : odd == 3 ? (uint8_t)(1u << (k % 4)) : 0;
+}
+
 static void fill_q4_k(struct random_stream *s, size_t rows, size_t depth, void *bytes) {
     struct block_q4_k *b = bytes;
     const size_t salt = random_below(s, GROUPS), supers = depth / Q4_K_VALUES;
@@ -66,8 +74,10 @@ static void fill_q4_k(struct random_stream *s, size_t rows, size_t depth, void *
                 const size_t i = (row * supers + super) * Q4_K_SUB_BLOCKS + sub;
                 sc[sub] = i % 64;
                 m[sub] = (37 * i + 63) % 64; /* 37 is odd: all 64 values, in another order */
-                for (int k = 0; k < Q4_K_SUB_VALUES; k++)
-                    n[k] = nibble_of(s, (row + super + sub) % NIBBLE_STYLES, k);
+                for (int k = 0; k < Q4_K_SUB_VALUES; k++) {
+                    const uint8_t half = group == PLAIN_SCALES && pair == 0 ? nibble_for_half(sc[sub], k) : 0;
+                    n[k] = half != 0 ? half : nibble_of(s, (row + super + sub) % NIBBLE_STYLES, k);
+                }
                 q4_k_set_nibbles(b, sub, n);
             }
             q4_k_pack_scales(sc, m, b->scales);

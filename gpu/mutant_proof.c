@@ -150,6 +150,26 @@ static char *other_mask(const struct proof *p) {
                : NULL;
 }
 
+/* bfi of another width: the bits that come from the other operand then are zero in both. */
+static char *other_field(const struct proof *p) {
+    const struct ptx_instruction *a = p->before, *b = p->after;
+    if (b == NULL || !is(a, "bfi") || !is(b, "bfi") || p->mutant->by != MUTANT_STRIDE || a->operand_count != 5 ||
+        a->operands[3].kind != PTX_OP_INTEGER || a->operands[4].kind != PTX_OP_INTEGER ||
+        a->operands[3].bits != b->operands[3].bits) {
+        return NULL;
+    }
+    const unsigned bits = width(a);
+    const uint64_t at = a->operands[3].bits, was = a->operands[4].bits, now = b->operands[4].bits;
+    if (at + was > bits || at + now > bits || was >= 64 || now >= 64) {
+        return NULL;
+    }
+    const struct value_set x = operand(p, a, 1, bits), y = operand(p, a, 2, bits);
+    const uint64_t differ = ((UINT64_C(1) << was) - 1) ^ ((UINT64_C(1) << now) - 1);
+    return (differ & ~x.zero) == 0 && (differ << at & ~y.zero) == 0
+               ? must_strdup("the bits that it inserts in place of others are zero, as those are")
+               : NULL;
+}
+
 /* The comparisons a < b and a <= b differ where a = b alone, a < b and a < b + 1 too, a < b and a < b - 1 where
  * a = b - 1; so it is enough that both sides never are equal there. */
 static char *other_comparison(const struct proof *p) {
@@ -317,7 +337,7 @@ char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m,
         return why != NULL ? why : same_threads(&p);
     }
     typedef char *rule(const struct proof *);
-    static rule *const rules[] = {never_executed,   same_value,     same_uses,   waits_longer, other_mask,
+    static rule *const rules[] = {never_executed,   same_value,     same_uses,   waits_longer, other_mask,  other_field,
                                   other_comparison, rounds_nothing, other_lanes, other_masks,  same_threads};
     char *why = NULL;
     for (size_t i = 0; why == NULL && i < sizeof rules / sizeof *rules; ++i) {
