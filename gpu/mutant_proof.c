@@ -127,6 +127,44 @@ static char *same_uses(const struct proof *p) {
     return must_format("what reads it gives %" PRId64 " as before, whatever it is", value);
 }
 
+/* A sum with another constant, which only comparisons of order with multiples of 2^n read: it stays within the same
+ * multiple. */
+static char *same_multiple(const struct proof *p) {
+    enum { USES = 8 };
+    const struct ptx_instruction *a = p->before, *b = p->after;
+    size_t uses[USES];
+    if (b == NULL || !is(a, "add") || !is(b, "add") || p->mutant->by != MUTANT_STRIDE || a->operand_count != 3 ||
+        a->operands[0].kind != PTX_OP_REGISTER || a->operands[2].kind != PTX_OP_INTEGER || a->guard >= 0 ||
+        width(a) != 32 || !flow_once(p->flow, a->operands[0].reg)) {
+        return NULL;
+    }
+    const int reg = a->operands[0].reg;
+    const struct value_set was = value_of(a, 32, 0, &p->sources), now = value_of(b, 32, 0, &p->sources);
+    const size_t n = flow_uses(p->flow, reg, uses, USES);
+    const int64_t more = (int64_t)(b->operands[2].bits - a->operands[2].bits);
+    for (size_t i = 0; i < n && n <= USES; ++i) {
+        const struct ptx_instruction *in = &p->old->instructions[uses[i]];
+        const bool ordered = is(in, "setp") && in->part_count == 2 && in->operand_count == 3 && in->guard < 0 &&
+                             in->operands[0].second < 0 && in->operands[1].kind == PTX_OP_REGISTER &&
+                             in->operands[1].reg == reg && strcmp(in->parts[1], "s32") == 0 &&
+                             (strcmp(in->parts[0], "lt") == 0 || strcmp(in->parts[0], "ge") == 0);
+        if (!ordered || (in->operands[2].kind == PTX_OP_REGISTER && in->operands[2].reg == reg)) {
+            return NULL;
+        }
+        struct flow_place at;
+        flow_at(p->flow, uses[i], false, &at);
+        const struct value_sources s = flow_sources(&at);
+        const uint64_t zeros = s.source(s.context, &in->operands[2], 32).zero;
+        const uint64_t low = ~zeros == 0 ? 0 : ((~zeros & -~zeros) - 1) & UINT32_MAX; /* bits below its lowest one */
+        if ((low & ~(was.zero | was.one)) != 0 || (low & ~(now.zero | now.one)) != 0 ||
+            (int64_t)(now.one & low) - (int64_t)(was.one & low) != more) {
+            return NULL;
+        }
+    }
+    return n > 0 && n <= USES ? must_strdup("all that reads it compares it with multiples, which it does not come past")
+                              : NULL;
+}
+
 /* cp.async.wait_group of fewer groups waits for more copies: each of its runs is one of the program's. */
 static char *waits_longer(const struct proof *p) {
     return p->mutant->by == MUTANT_WAIT && p->after != NULL && is(p->after, "cp") && p->after->operand_count == 1 &&
@@ -276,8 +314,14 @@ static char *rounds_nothing(const struct proof *p) {
         return NULL;
     }
     if (is(p->before, "cvt")) {
-        const bool to_f32 =
-            p->before->part_count >= 2 && strcmp(p->before->parts[p->before->part_count - 2], "f32") == 0;
+        const char *to = p->before->part_count >= 2 ? p->before->parts[p->before->part_count - 2] : "";
+        const bool to_f32 = strcmp(to, "f32") == 0;
+        if (strcmp(to, "f16") == 0 && type_of(p->before) == PTX_F32) {
+            const struct value_set x = operand(p, p->before, 1, 32);
+            return x.is_number && x.places <= 11 && x.least >= -24 && x.most <= 15
+                       ? must_strdup("the number has at most 11 bits: its conversion is exact")
+                       : NULL;
+        }
         return to_f32 && value_of(p->before, 32, 0, &p->sources).is_number
                    ? must_strdup("the integer has at most 24 bits: its conversion is exact")
                    : NULL;
@@ -337,8 +381,9 @@ char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m,
         return why != NULL ? why : same_threads(&p);
     }
     typedef char *rule(const struct proof *);
-    static rule *const rules[] = {never_executed,   same_value,     same_uses,   waits_longer, other_mask,  other_field,
-                                  other_comparison, rounds_nothing, other_lanes, other_masks,  same_threads};
+    static rule *const rules[] = {never_executed, same_value,  same_uses,   same_multiple,
+                                  waits_longer,   other_mask,  other_field, other_comparison,
+                                  rounds_nothing, other_lanes, other_masks, same_threads};
     char *why = NULL;
     for (size_t i = 0; why == NULL && i < sizeof rules / sizeof *rules; ++i) {
         why = rules[i](&p);
