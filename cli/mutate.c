@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof mutate KERNEL... [--operators LIST] [--sample N] [--seed S] [--json FILE] [-j N]\n"
+    "usage: warpproof mutate KERNEL... [--operators LIST] [--sample N | --each N] [--seed S] [--json FILE] [-j N]\n"
     "       warpproof mutate KERNEL --only NAME\n"
     "       warpproof mutate KERNEL --emit NAME FILE\n"
     "\n"
@@ -30,11 +30,13 @@ static const char usage[] =
     "  --operators LIST   of address, order, predicate, barrier, wait, rounding, stride, registers, bound, store,\n"
     "                     vector, comparison, separated by commas (default: all)\n"
     "  --sample N         N mutants, of each operator as many as of every other, as far as it has them\n"
+    "  --each N           N of each kernel, in the same way\n"
     "  --seed S           of the sample (default 1)\n"
     "  --cases N          run a mutant on at most N cases\n"
     "  --full N           of the full lattice (gate --all) at most N cases, the cheapest (default 600); --all: all\n"
     "  --without LIST     judges that do not count (warpproof list oracles): what the others are worth without them\n"
     "  --named FILE       mutants with proofs in words (default: fixtures/mutants.yaml)\n"
+    "  --check            try all proofs on killed mutants too: one that succeeds is an error\n"
     "  --least PERCENT    of the mutants must be killed or proved or named equivalent (default 99)\n"
     "  --only NAME        the mutant KERNEL/OPERATOR/LINE/K alone\n"
     "  --emit NAME FILE   write its PTX to FILE, and run nothing\n"
@@ -50,7 +52,7 @@ struct request {
     struct judging judging;
     struct mutate_options options;
     uint32_t operators;
-    size_t sample; /* 0: all */
+    size_t sample, each; /* of all, of each kernel; 0: all */
     uint64_t seed;
     int least; /* percent */
     const char *only, *emit, *file, *named;
@@ -106,7 +108,7 @@ static bool parse_count(const char *text, uint64_t least, uint64_t most, uint64_
     return *end == 0 && v >= least && v <= most;
 }
 
-enum { OPERATORS = 256, SAMPLE, SEED, CASES, FULL, ALL, WITHOUT, LEAST, NAMED, ONLY, EMIT };
+enum { OPERATORS = 256, SAMPLE, EACH, SEED, CASES, FULL, ALL, WITHOUT, LEAST, NAMED, CHECK, ONLY, EMIT };
 
 /* -2: none of ours. */
 static int take_option(int c, struct request *r) {
@@ -128,6 +130,12 @@ static int take_option(int c, struct request *r) {
             return usage_error("mutate", "--sample %s: want a number of mutants, 1 to 16777216", optarg);
         }
         r->sample = (size_t)n;
+        return -1;
+    case EACH:
+        if (!parse_count(optarg, 1, 1 << 24, &n)) {
+            return usage_error("mutate", "--each %s: want a number of mutants, 1 to 16777216", optarg);
+        }
+        r->each = (size_t)n;
         return -1;
     case CASES:
         if (!parse_count(optarg, 1, CASE_LIMIT, &n)) {
@@ -156,6 +164,9 @@ static int take_option(int c, struct request *r) {
         return -1;
     case NAMED:
         return take_once("mutate", "--named", &r->named);
+    case CHECK:
+        r->options.check = true;
+        return -1;
     case ONLY:
         return take_once("mutate", "--only", &r->only);
     case EMIT:
@@ -168,6 +179,7 @@ static int take_option(int c, struct request *r) {
 static int parse(int argc, char **argv, struct request *r) {
     static const struct option longs[] = {{"operators", required_argument, NULL, OPERATORS},
                                           {"sample", required_argument, NULL, SAMPLE},
+                                          {"each", required_argument, NULL, EACH},
                                           {"seed", required_argument, NULL, SEED},
                                           {"cases", required_argument, NULL, CASES},
                                           {"full", required_argument, NULL, FULL},
@@ -175,6 +187,7 @@ static int parse(int argc, char **argv, struct request *r) {
                                           {"named", required_argument, NULL, NAMED},
                                           {"without", required_argument, NULL, WITHOUT},
                                           {"least", required_argument, NULL, LEAST},
+                                          {"check", no_argument, NULL, CHECK},
                                           {"only", required_argument, NULL, ONLY},
                                           {"emit", required_argument, NULL, EMIT},
                                           {"json", required_argument, NULL, JUDGING_JSON},
@@ -216,8 +229,9 @@ static int parse(int argc, char **argv, struct request *r) {
             }
         }
     }
-    if ((r->only != NULL || r->emit != NULL) && (r->sample != 0 || (r->only != NULL && r->emit != NULL))) {
-        return usage_error("mutate", "--only, --emit and --sample exclude each other");
+    if ((r->only != NULL || r->emit != NULL) &&
+        (r->sample != 0 || r->each != 0 || (r->only != NULL && r->emit != NULL))) {
+        return usage_error("mutate", "--only, --emit, and --sample or --each exclude each other");
     }
     return judging_check("mutate", &r->judging);
 }
@@ -281,35 +295,35 @@ static bool open_kernels(const struct request *r, struct field *f, int *code, st
     return good;
 }
 
-/* Of each operator in turn one, drawn from what it has left over all kernels. */
-static void draw(struct field *f, size_t sample, uint64_t seed) {
+/* Of each operator in turn one, drawn from what it has left; the drawn ones to the front. Returns how many. */
+static size_t draw(struct mutation *all, size_t count, size_t sample, uint64_t seed) {
     char *key = must_format("mutate/%llu", (unsigned long long)seed);
     struct random_stream stream = random_open(random_key(key), 0);
     struct mutation *drawn = must_calloc(sample + 1, sizeof *drawn);
     size_t n = 0;
-    for (size_t left = f->count; n < sample && left > 0;) {
+    for (size_t left = count; n < sample && left > 0;) {
         for (int by = 0; by < MUTANT_OPERATORS && n < sample; ++by) {
             uint32_t of = 0;
             for (size_t i = 0; i < left; ++i) {
-                of += f->mutations[i].mutant->by == (enum mutant_operator)by;
+                of += all[i].mutant->by == (enum mutant_operator)by;
             }
             if (of == 0) {
                 continue;
             }
             uint32_t which = random_below(&stream, of);
             size_t i = 0;
-            while (f->mutations[i].mutant->by != (enum mutant_operator)by || which-- > 0) {
+            while (all[i].mutant->by != (enum mutant_operator)by || which-- > 0) {
                 ++i;
             }
-            drawn[n++] = f->mutations[i];
+            drawn[n++] = all[i];
             --left;
-            memmove(f->mutations + i, f->mutations + i + 1, (left - i) * sizeof *f->mutations);
+            memmove(all + i, all + i + 1, (left - i) * sizeof *all);
         }
     }
-    free(f->mutations);
-    f->mutations = drawn;
-    f->count = n;
+    memcpy(all, drawn, n * sizeof *all);
+    free(drawn);
     free(key);
+    return n;
 }
 
 /* All mutants, or those that are asked for, in the order of kernels and lines. */
@@ -317,13 +331,17 @@ static bool choose(const struct request *r, struct field *f, int *code, struct e
     const char *wanted = r->only != NULL ? r->only : r->emit;
     for (size_t k = 0; k < f->kernel_count; ++k) {
         struct mutate_kernel *kernel = &f->kernels[k];
-        f->mutations = must_realloc(f->mutations, f->count + kernel->mutants.count + 1, sizeof *f->mutations);
-        for (size_t i = 0; i < kernel->mutants.count; ++i) {
+        const size_t first = f->count, own = kernel->mutants.count;
+        f->mutations = must_realloc(f->mutations, first + own + 1, sizeof *f->mutations);
+        for (size_t i = 0; i < own; ++i) {
             f->mutations[f->count++] = (struct mutation){.kernel = kernel, .mutant = &kernel->mutants.items[i]};
+        }
+        if (r->each > 0 && r->each < own) {
+            f->count = first + draw(f->mutations + first, own, r->each, r->seed);
         }
     }
     if (r->sample > 0 && r->sample < f->count) {
-        draw(f, r->sample, r->seed);
+        f->count = draw(f->mutations, f->count, r->sample, r->seed);
     }
     size_t n = 0;
     for (size_t i = 0; i < f->count; ++i) {

@@ -50,6 +50,7 @@ struct mutate_options {
     uint32_t off;      /* judges that do not count, a bit each */
     size_t most_cases; /* a mutant is run on */
     size_t most_full;  /* of them those that are not quick */
+    bool check;        /* what a judge kills is proved thread by thread as well: it must not succeed */
     int threads;
 };
 

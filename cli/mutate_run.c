@@ -269,10 +269,11 @@ static bool unreached(const struct mutation *x, const struct mutate_options *o) 
     return !reached;
 }
 
-static char *prove(const struct mutate_kernel *k, const struct ptx_module *changed, const struct mutant *x) {
+static char *prove(const struct mutate_kernel *k, const struct ptx_module *changed, const struct mutant *x,
+                   bool by_threads) {
     for (size_t i = 0; i < k->flow_count; ++i) {
         if (mutant_flow_function(k->flows[i]) == x->function) {
-            return mutant_equivalent(k->flows[i], k->module, changed, x);
+            return (by_threads ? mutant_equivalent_by_threads : mutant_equivalent)(k->flows[i], k->module, changed, x);
         }
     }
     return NULL;
@@ -284,12 +285,16 @@ void mutate_one(struct mutation *x, const struct mutate_options *o) {
     size_t size;
     char *text = mutant_text(k->module, x->mutant, &size);
     struct ptx_module *m = ptx_parse(k->module->path, text, size, &e);
-    char *why = m != NULL ? prove(k, m, x->mutant) : NULL;
+    char *why = m != NULL ? prove(k, m, x->mutant, false) : NULL;
+    const bool dead = m != NULL && killed(x, m, 0, k->small_count, o);
+    if (m != NULL && why == NULL && (!dead || o->check)) {
+        why = prove(k, m, x->mutant, true);
+    }
     x->proved = why != NULL;
     if (m == NULL) {
         x->fate = FATE_INVALID;
         x->reason = must_strdup(e.text);
-    } else if (killed(x, m, 0, k->small_count, o)) {
+    } else if (dead) {
         /* its fate is known */
     } else if (why != NULL) {
         x->fate = FATE_EQUIVALENT;

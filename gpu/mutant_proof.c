@@ -197,8 +197,10 @@ static char *other_field(const struct proof *p) {
         return NULL;
     }
     const unsigned bits = width(a);
-    const uint64_t at = a->operands[3].bits, was = a->operands[4].bits, now = b->operands[4].bits;
-    if (at + was > bits || at + now > bits || was >= 64 || now >= 64) {
+    const uint64_t at = a->operands[3].bits, most = at < bits ? bits - at : 0; /* what is past the end is left out */
+    const uint64_t was = a->operands[4].bits < most ? a->operands[4].bits : most,
+                   now = b->operands[4].bits < most ? b->operands[4].bits : most;
+    if (most == 0 || most >= 64 || a->operands[4].bits > 255 || b->operands[4].bits > 255) {
         return NULL;
     }
     const struct value_set x = operand(p, a, 1, bits), y = operand(p, a, 2, bits);
@@ -364,8 +366,8 @@ static char *same_threads(const struct proof *p) {
                : NULL;
 }
 
-char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
-                        const struct mutant *x) {
+static struct proof about(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
+                          const struct mutant *x) {
     struct proof p = {.flow = f,
                       .mutant = x,
                       .changed = changed,
@@ -373,17 +375,28 @@ char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m,
                       .new = &changed->functions[x->function]};
     p.before = &p.old->instructions[x->instruction];
     p.after = x->after[0] != 0 ? &p.new->instructions[x->instruction] : NULL;
+    return p;
+}
+
+char *mutant_equivalent_by_threads(const struct mutant_flow *f, const struct ptx_module *m,
+                                   const struct ptx_module *changed, const struct mutant *x) {
+    const struct proof p = about(f, m, changed, x);
+    return same_threads(&p);
+}
+
+char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
+                        const struct mutant *x) {
+    struct proof p = about(f, m, changed, x);
     flow_at(f, x->instruction, true, &p.place);
     p.sources = flow_sources(&p.place);
     if (x->by == MUTANT_PREDICATE) {
         char *why = guard(&p);
-        why = why != NULL ? why : other_lanes(&p);
-        return why != NULL ? why : same_threads(&p);
+        return why != NULL ? why : other_lanes(&p);
     }
     typedef char *rule(const struct proof *);
     static rule *const rules[] = {never_executed, same_value,  same_uses,   same_multiple,
                                   waits_longer,   other_mask,  other_field, other_comparison,
-                                  rounds_nothing, other_lanes, other_masks, same_threads};
+                                  rounds_nothing, other_lanes, other_masks};
     char *why = NULL;
     for (size_t i = 0; why == NULL && i < sizeof rules / sizeof *rules; ++i) {
         why = rules[i](&p);

@@ -216,6 +216,7 @@ static char *proved(const char *body, const char *operator, int line, unsigned n
             struct ptx_module *c = parse(changed);
             found = true;
             why = mutant_equivalent(flow, m, c, &list.items[i]);
+            why = why != NULL ? why : mutant_equivalent_by_threads(flow, m, c, &list.items[i]);
             ptx_free(c);
             free(changed);
         }
@@ -419,7 +420,7 @@ static size_t killed(const char *text, size_t *of) {
 Test(mutate, a_sample_is_killed_and_fewer_are_without_a_judge, .timeout = 300) {
     const size_t n = command_stride() == 1 ? 60 : 24;
     struct result all =
-        run_command("mutate quantize_pad40_t matvec_q4_0 --sample %zu --seed 3 --cases 40 --least 90", n);
+        run_command("mutate quantize_pad40_t matvec_q4_0 --sample %zu --seed 3 --cases 40 --least 90 --check", n);
     cr_expect(all.code == 0, "exit %d\n%s", all.code, all.text);
     size_t of, of_fewer;
     const size_t with = killed(all.text, &of);
@@ -530,6 +531,7 @@ Test(mutate, bad_arguments) {
                   "--operators nosuch: want some of address");
     expect_result(run_command("mutate quantize_pad40_t --without nosuch"), 2, "want names of judges");
     expect_result(run_command("mutate quantize_pad40_t --sample 0"), 2, "--sample 0: want a number of mutants");
+    expect_result(run_command("mutate quantize_pad40_t --each 0"), 2, "--each 0: want a number of mutants");
     expect_result(run_command("mutate quantize_pad40_t --only quantize_pad40_t/store/1/0"), 3, "no mutant is named");
     expect_result(run_command("mutate quantize_pad40_t quantize_pad40_t"), 2, "given twice");
     expect_result(run_command("mutate quantize_pad40_t --cases 0"), 2, "--cases 0: want a number of cases");
