@@ -6,11 +6,12 @@
  *   ZERO   d = 0, dmin = 0, both (an all-zero block), -0 beside ordinary ones          PLAIN  ordinary, both signs
  *
  * q4_K   sub-block scales and minima run through all 64 values within any eight neighbouring blocks; nibbles are
- *        runs of 0 and 15, alternating, in halves, or random
+ *        runs of 0 and 15, alternating, in halves, or random; one block of PLAIN has products that lie half-way
+ *        between two binary16 numbers, less the least minimum
  * pad40  quants are runs of 127, -127 and -128 (which the quantiser never gives, but a dump may hold), alternating,
  *        in halves, or random; the stored sum is the integer sum, -4096 .. 4064
- * f32    (input of a quantiser) see `f32_pattern`: ties, zeros of both signs, subnormals, the ends of the f16 range
- *        of the scale, infinities and NaN */
+ * f32    (input of a quantiser) see `f32_pattern`: ties, products rounded to ties, zeros of both signs, subnormals, the
+ * ends of the f16 range of the scale, infinities and NaN */
 #include "../ref/half.h"
 #include "../ref/pad40.h"
 #include "../ref/q4_k.h"
