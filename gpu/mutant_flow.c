@@ -75,6 +75,13 @@ static int64_t most_of_dimension(const struct spec *s, const struct spec_expr *x
     return 0;
 }
 
+/* The same in every launch; a dimension that is not given is 1. */
+static bool is_number(const struct spec_expr *x) {
+    long long n;
+    char more;
+    return x == NULL || sscanf(spec_expr_text(x), "%lld%c", &n, &more) == 1;
+}
+
 static void learn_launch(struct mutant_flow *f) {
     const struct spec *s = f->spec;
     for (int i = 0; i < 3; ++i) {
@@ -82,7 +89,8 @@ static void learn_launch(struct mutant_flow *f) {
         const int64_t limit = s->steps == NULL ? MOST_BLOCKS : INT32_MAX;
         const int64_t blocks = grid > 0 && grid < limit ? grid : limit;
         f->thread[i] = value_within(32, 0, block > 0 ? block - 1 : 1023);
-        f->size[i] = block > 0 ? value_one(32, (uint64_t)block) : value_within(32, 1, 1024);
+        f->size[i] = block > 0 && is_number(s->block[i]) ? value_one(32, (uint64_t)block)
+                                                         : value_within(32, 1, block > 0 ? block : 1024);
         f->block[i] = value_within(32, 0, blocks - 1);
         f->grid[i] = value_within(32, 1, blocks);
     }

@@ -38,8 +38,9 @@ struct walk {
     struct value_set *now, *other;    /* (slot_count) */
     const struct flow_change *change; /* NULL: there is no mutant */
     struct value_set extra;           /* in the register that only the mutant has */
-    bool apart;                       /* the mutant may do something else than the program */
-    size_t *list, list_count;         /* blocks with a state that waits: a stack without doubles */
+    bool changing;            /* what stands in the mutant's place is looked at: its registers are the mutant's */
+    bool apart;               /* the mutant may do something else than the program */
+    size_t *list, list_count; /* blocks with a state that waits: a stack without doubles */
     bool *listed;
     size_t steps;
 };
@@ -164,7 +165,7 @@ static struct value_set walk_source(void *context, const struct ptx_operand *o, 
 static struct value_set other_source(void *context, const struct ptx_operand *o, unsigned bits) {
     const struct walk *w = context;
     const bool plain = o->kind == PTX_OP_REGISTER && !o->minus && o->part == NULL;
-    if (plain && w->change->extra == o->reg) {
+    if (plain && w->changing && w->change->extra == o->reg) {
         return flow_read_as(w->extra, bits);
     }
     if (!plain || w->slot[o->reg] < 0 || !w->other[w->slot[o->reg]].some) {
@@ -200,11 +201,14 @@ static void compare(struct walk *w, const struct ptx_instruction *in, int let) {
 /* What the mutant's instruction gives; it may take two. */
 static struct value_set changed(struct walk *w, unsigned bits) {
     const struct value_sources s = {other_source, w};
+    w->changing = true;
     for (size_t i = 0; i + 1 < w->change->after_count; ++i) {
         const struct ptx_instruction *in = &w->change->after[i];
         w->extra = value_of(in, w->change->extra_bits, 0, &s);
     }
-    return value_of(&w->change->after[w->change->after_count - 1], bits, 0, &s);
+    const struct value_set v = value_of(&w->change->after[w->change->after_count - 1], bits, 0, &s);
+    w->changing = false;
+    return v;
 }
 
 /* v: as the program has it; u: as the mutant has it, none where that is the very same. */
