@@ -4,6 +4,7 @@
 #include "../reports/terminal.h"
 #include "command.h"
 #include "explain_page.h"
+#include "explain_siblings.h"
 #include "judging.h"
 #include "plant.h"
 #include "subject.h"
@@ -24,9 +25,15 @@ static const char usage[] =
     "faults\n"
     "at once are each named where they arise. docs/explain.md says what the launch file must tell.\n"
     "\n"
+    "Then it puts together what every judge says, in three orders of execution, with the closed forms of the launch "
+    "file,\n"
+    "the guards of the canary build, other data and other shapes: one suspect a mistake, what is to be mended first\n"
+    "first, each with the observations that speak for it.\n"
+    "\n"
     "CASE is the id of a case of fixtures/cases, or a pattern that selects one.\n"
     "\n"
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants)\n"
+    "  --quick            the case alone: no other orders than the verdict needs, no counts, guards, data or shapes\n"
     "  --set NAME=VALUE   a value for the launch file's expressions; may be repeated\n"
     "  --data CLASS       the data of made operands: exact, coded (default), adv or rand\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
@@ -42,6 +49,7 @@ static const char usage[] =
 
 struct options {
     const char *what, *plant;
+    bool quick;
     struct subject_options subject;
     struct judging judging;
 };
@@ -66,12 +74,13 @@ static void note_right(const struct outcome *outcome, const struct explanation *
     }
 }
 
-static int report(const struct spec *spec, const struct outcome *outcome, const struct explanation *x) {
+static int report(const struct spec *spec, const struct outcome *outcome, const struct explanation *x,
+                  const struct suspects *suspects) {
     size_t judged = 0;
     for (int k = 0; k < STAGES; ++k) {
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
     }
-    explain_text(stdout, outcome, x);
+    explain_text(stdout, outcome, x, suspects);
     note_launches(spec);
     if (judged == 0 && unordered_load(&outcome->findings) == NULL) {
         printf("  no stage could be judged: %s\n", outcome->refused ? "the launch was refused, and nothing was run"
@@ -89,41 +98,75 @@ static int report(const struct spec *spec, const struct outcome *outcome, const 
     const enum verdict v = explained_verdict(outcome, x);
     return verdict_is_wrong_kernel(v) ? EXIT_KERNEL_WRONG
            : v != VERDICT_PASS        ? EXIT_INPUT
+           : suspects->count > 0      ? EXIT_KERNEL_WRONG /* on other data or shapes */
            : judged > 0               ? EXIT_PASSED
                                       : EXIT_NOTHING_RAN;
 }
 
-/* again: how it is called again. */
-static int explain(const struct options *o, const struct subject *s, const char *root, const char *again) {
+/* How it is called again, and what it is that runs. */
+struct called {
+    const char *root, *again;
+    const char *program; /* path of the PTX */
+    bool planted, has_canary;
+};
+
+static void gather(const struct options *o, const struct subject *s, const struct called *c,
+                   const struct outcome *outcome, const struct explanation *x, struct suspects *out) {
+    struct siblings siblings = {.count = 0};
+    struct outcome canary;
+    struct suspects_input in = {.outcome = outcome, .stages = x, .spec = s->trial.spec, .module = s->trial.module};
+    bool guards = false;
+    if (!o->quick) {
+        guards = canary_run(s, c->root, c->program, c->planted, c->has_canary, &canary, &in.no_canary);
+        in.canary = guards ? &canary : NULL;
+        siblings_run(s, outcome, &siblings);
+        in.siblings = siblings.items;
+        in.sibling_count = siblings.count;
+    }
+    suspects_of(&in, out);
+    siblings_free(&siblings);
+    if (guards) {
+        outcome_free(&canary);
+    }
+}
+
+static int explain(const struct options *o, const struct subject *s, const struct called *c) {
     struct outcome outcome;
     struct explanation x = {0};
+    struct suspects suspects = {.count = 0};
     struct explain_counts counts;
     struct error e;
+    struct trial t = s->trial;
     int code = EXIT_INPUT;
     if (!explain_count(&s->trial, &counts, &e)) {
         return usage_error("explain", "%s", e.text);
     }
     const double start = omp_get_wtime();
-    trial_run(&s->trial, &outcome);
-    outcome.rerun = must_strdup(again);
+    t.schedules = o->quick ? SCHEDULES_OPEN : SCHEDULES_ALL;
+    t.options.census = !o->quick;
+    trial_run(&t, &outcome);
+    outcome.rerun = must_strdup(c->again);
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
-        if (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+        if (o->judging.html != NULL &&
+            !explain_page(&o->judging, s, c->root, &outcome, &x, &suspects, omp_get_wtime() - start, &e)) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
+        gather(o, s, c, &outcome, &x, &suspects);
         const double seconds = omp_get_wtime() - start;
-        code = report(s->trial.spec, &outcome, &x);
-        if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &e)) ||
-            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, seconds, &e))) {
+        code = report(s->trial.spec, &outcome, &x, &suspects);
+        if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &suspects, &e)) ||
+            (o->judging.html != NULL && !explain_page(&o->judging, s, c->root, &outcome, &x, &suspects, seconds, &e))) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
     } else {
         usage_error("explain", "%s", e.text);
     }
+    suspects_free(&suspects);
     explanation_free(&x);
     explain_counts_free(&counts);
     outcome_free(&outcome);
@@ -134,21 +177,28 @@ static int explain(const struct options *o, const struct subject *s, const char 
 
 static int explain_case(struct options *o, const char *root, struct error *e) {
     struct ptx_module *m = NULL;
+    struct plant plant = {0};
     struct subject s;
     int code = -1, none;
     if (!subject_case("explain", root, o->what, &s, &none, e)) {
         code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
-    } else if (plant_program(root, o->plant, s.trial.spec, &m, e)) {
-        char *again = must_format("%s explain%s%s %s", command_again(root), o->plant != NULL ? " --plant " : "",
-                                  o->plant != NULL ? o->plant : "", s.id);
+    } else if (plant_program(root, o->plant, s.trial.spec, &plant, &m, e)) {
+        char *again = must_format("%s explain%s%s%s %s", command_again(root), o->quick ? " --quick" : "",
+                                  o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", s.id);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s, root, again);
+        code = explain(o, &s,
+                       &(struct called){.root = root,
+                                        .again = again,
+                                        .program = o->plant != NULL ? plant.ptx : s.trial.spec->ptx,
+                                        .planted = o->plant != NULL,
+                                        .has_canary = plant.has_canary});
         free(again);
     }
     ptx_free(m);
+    plant_free(&plant);
     subject_free(&s);
     return code;
 }
@@ -162,12 +212,13 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
         judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s.own->ptx, e)) {
         char *options = subject_options_text(&o->subject);
-        char *again = must_format("%s explain %s%s", command_again(root), s.own->path, options);
+        char *again =
+            must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", s.own->path, options);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s, root, again);
+        code = explain(o, &s, &(struct called){.root = root, .again = again, .program = s.own->ptx});
         free(again);
         free(options);
     }
@@ -218,9 +269,10 @@ static int explain_any(struct options *o) {
 }
 
 int explain_main(int argc, char **argv) {
-    enum { PLANT = SUBJECT_OPTIONS };
+    enum { PLANT = SUBJECT_OPTIONS, QUICK };
     static const struct option longs[] = {SUBJECT_LONG_OPTIONS,
                                           {"plant", required_argument, NULL, PLANT},
+                                          {"quick", no_argument, NULL, QUICK},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
                                           {"html", required_argument, NULL, JUDGING_HTML},
@@ -233,6 +285,8 @@ int explain_main(int argc, char **argv) {
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == PLANT) {
             o.plant = optarg;
+        } else if (c == QUICK) {
+            o.quick = true;
         } else {
             code = c >= SUBJECT_SET && c < SUBJECT_OPTIONS
                        ? subject_option("explain", c, &o.subject)

@@ -97,6 +97,10 @@ void findings_free(struct findings *f) {
     for (size_t i = 0; i < f->count; ++i) {
         struct finding *x = &f->items[i];
         where_free(&x->where);
+        if (x->other != NULL) {
+            where_free(x->other);
+            free(x->other);
+        }
         free(x->summary);
         free(x->suspects);
         wrong_map_free(x->wrong);

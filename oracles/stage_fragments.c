@@ -370,6 +370,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     if (rule != NULL) {
         finding_line(out, "holds", "%s", rule);
     }
+    out->extent = x->registers;
     finding_line(out, "extent", "%" PRIu64 " registers of operand %c wrong, %s", x->registers, x->operand, warps);
     if (x->handed > 0) {
         finding_line(out, "but", "%" PRIu64 " of them hold what is right for another operand of an mma", x->handed);
