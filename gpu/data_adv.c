@@ -9,7 +9,7 @@
  *        runs of 0 and 15, alternating, in halves, or random; one block of PLAIN has products that lie half-way
  *        between two binary16 numbers, less the least minimum
  * pad40  quants are runs of 127, -127 and -128 (which the quantiser never gives, but a dump may hold), alternating,
- *        in halves, or random; the stored sum is the integer sum, -4096 .. 4064
+ *        in halves, 127 but for one (an odd sum), or random; the stored sum is the integer sum, -4096 .. 4064
  * f32    (input of a quantiser) see `f32_pattern`: ties, products rounded to ties, zeros of both signs, subnormals, the
  * ends of the f16 range of the scale, infinities and NaN */
 #include "../ref/half.h"
@@ -87,7 +87,7 @@ static void fill_q4_k(struct random_stream *s, size_t rows, size_t depth, void *
 
 /* ---- pad40 ---- */
 
-enum { QUANT_STYLES = 6 };
+enum { QUANT_STYLES = 7 };
 
 static int8_t quant_of(struct random_stream *s, size_t style, int k) {
     switch (style) {
@@ -101,6 +101,8 @@ static int8_t quant_of(struct random_stream *s, size_t style, int k) {
         return k % 2 ? -128 : 127;
     case 4:
         return k / 16 ? -127 : 127;
+    case 5: /* a sum that is odd: binary16 holds no such number past 2048 */
+        return k == 31 ? 126 : 127;
     default:
         return (int8_t)((int)random_below(s, 256) - 128);
     }
