@@ -67,6 +67,7 @@ bool subject_case(const char *command, const char *root, const char *what, struc
     }
     good = good && case_operands(c, &s->operands, e);
     if (good) {
+        case_request(c, &s->request);
         s->values = must_calloc(3, sizeof *s->values);
         s->shape = case_shape(c, s->values);
         s->id = must_strdup(c->id);
@@ -92,6 +93,7 @@ static bool make_operands(const struct subject_options *o, const struct contract
         return false;
     }
     s->id = sets_id(s->own, &r, o->seed);
+    s->request = r;
     return operands_make(&r, &s->operands, e);
 }
 

@@ -35,7 +35,8 @@ struct subject {
     struct shape shape;
     struct operands operands;
     char *id;
-    struct trial trial; /* all but the module, and threads */
+    struct operands_request request; /* of the operands, where there is a contract */
+    struct trial trial;              /* all but the module, and threads */
 };
 
 /* The one case that `what` selects of all cases of the project. *code: EXIT_NOTHING_RAN where none, else EXIT_INPUT.

@@ -38,6 +38,7 @@ static void edge(const struct evidence *e, const struct canary_report *r, size_t
     f->suspects = must_strdup(x->below ? "negative index, or wrong base of the plane"
                                        : "stride or vector width larger than the plane was sized for, or planes that "
                                          "are not those of the launch file");
+    f->cause = x->below ? "before" : "past";
     f->where.buffer = must_strdup(p->name);
     f->where.offset = at;
     f->where.has_block = true;

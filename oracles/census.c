@@ -3,6 +3,7 @@
 #include "../ref/checked.h"
 #include "oracle.h"
 #include <inttypes.h>
+#include <string.h>
 
 static enum ruling judge(const struct evidence *e, struct findings *out) {
     bool found = false;
@@ -25,6 +26,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             struct finding *f = findings_add(out, "census", VERDICT_DIFFERS);
             f->summary = must_format("%s: the launch file's closed form says %" PRId64 ", %" PRIu64 " were executed",
                                      want->name, want->value, got);
+            f->cause = strcmp(want->name, "mma") == 0 || strcmp(want->name, "macs") == 0 ? "work" : "count";
             f->suspects =
                 must_strdup("an instruction that is executed more often than the design says, or a closed form "
                             "that is not of this kernel");

@@ -46,6 +46,25 @@ static char *holes_text(const struct holes *h, const struct launch_buffer *b) {
     return text;
 }
 
+/* The store of the written cell that is nearest, or NULL. */
+static struct where *nearest_store(const struct evidence *e, size_t buffer, size_t cell) {
+    const size_t cells = e->launch->buffers[buffer].bytes / e->launch->buffers[buffer].cell_bytes;
+    struct launch_run by;
+    for (size_t d = 1; d < cells; ++d) {
+        for (int side = 0; side < 2; ++side) {
+            const size_t at = side == 0 ? cell - d : cell + d; /* before the first one: wraps past the end */
+            if (at < cells && evidence_store(e, buffer, at, &by)) {
+                struct where *w = must_calloc(1, sizeof *w);
+                *w = (struct where){.cell = {-1, -1}};
+                where_writer(w, by.launch, by.trace, &by.trace->coverage[buffer].cells[at].last);
+                w->launch = by.number;
+                return w;
+            }
+        }
+    }
+    return NULL;
+}
+
 static bool judge_unwritten(const struct evidence *e, size_t buffer, struct findings *out) {
     const struct launch_buffer *b = &e->launch->buffers[buffer];
     struct holes h = {.cells = b->bytes / b->cell_bytes, .least = b->cell_bytes};
@@ -75,6 +94,9 @@ static bool judge_unwritten(const struct evidence *e, size_t buffer, struct find
         where_cell(&f->where, e, buffer, first);
         f->wrong = wrong_map_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);
         f->summary = holes_text(&h, b);
+        f->extent = h.none + h.part;
+        f->missing = true;
+        f->other = nearest_store(e, buffer, first);
         const char *suspects =
             h.none == h.cells ? "nothing was written: empty grid, early return, or the wrong output argument"
             : h.none == 0     ? "a store narrower than an element, or a `type` in the launch file that is wider"
@@ -114,6 +136,7 @@ static bool judge_twice(const struct evidence *e, size_t buffer, struct findings
     f->summary =
         must_format("%zu cell%s of %s stored by different threads with different bytes and nothing to order them",
                     count, plural(count), b->name);
+    f->extent = count;
     f->suspects = must_strdup("two threads or blocks own one cell: tile origin, lane map, or a missing tail mask");
     char *a = writer_text(e->launch, e->trace, &h->first), *z = writer_text(e->launch, e->trace, &h->last);
     finding_line(f, "twice", "%s", f->summary);

@@ -21,6 +21,7 @@ struct stage {
 
 struct explanation {
     struct stage stages[STAGES];
+    bool few_barriers;      /* some block came to fewer barriers than the launch file's `stages` need */
     struct findings faults; /* in the order of the stages; finding.oracle is the stage's name. One fault is what one
                              * place in the source does wrong in one stage, and in staging in one plane */
 };

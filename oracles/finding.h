@@ -2,6 +2,7 @@
 #ifndef ORACLES_FINDING_H
 #define ORACLES_FINDING_H
 
+#include "lane_map.h"
 #include "wrong_map.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ struct where {
     char *inlined_file; /* of the call that `file` was inlined into, NULL when there is none */
     int inlined_line;
     int ptx_line;      /* 0 when unknown */
+    uint64_t place;    /* of ptx_instruction: the same for what was unrolled or cloned of one place; 0: unknown */
     char *instruction; /* text of the PTX instruction, or NULL */
     size_t launch;     /* of several, the one that did it, from 1; 0: there is one */
 };
@@ -48,8 +50,13 @@ struct where {
 struct finding {
     const char *oracle; /* static */
     enum verdict verdict;
+    const char *cause;   /* one word for the kind of mistake, static; findings of one judge and one cause may be one
+                          * mistake. NULL: the judge tells no kinds apart */
+    uint64_t extent;     /* accesses, bytes, registers, sums or cells that it tells of; 0: not counted */
+    bool missing;        /* some of them were never stored */
     bool unordered_load; /* what a load of shared memory gives depends on an order that nothing fixes */
     struct where where;
+    struct where *other; /* of a race: the place of the other access, owned; else NULL */
     bool has_values;
     unsigned value_bytes; /* 1 .. 8 */
     bool value_is_float;  /* f32 bits: shown as a number as well */
@@ -66,6 +73,7 @@ struct finding {
         unsigned bytes;         /* of one lane */
     } shared;                   /* the access of the warp at `where` */
     struct wrong_map *wrong; /* of parity and of what is not written: which cells of where.buffer, else NULL; owned */
+    struct lane_map *lanes;  /* of a fragment's fault, else NULL; owned */
 };
 
 struct findings {
@@ -74,6 +82,8 @@ struct findings {
     char **notes; /* owned: what is worth a word and is no fault, one line each */
     size_t note_count;
 };
+
+void where_free(struct where *p); /* its texts */
 
 /* Appends an empty finding of that oracle and verdict and returns it for filling; never NULL. */
 struct finding *findings_add(struct findings *f, const char *oracle, enum verdict v);

@@ -80,11 +80,12 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
                          ? must_format("%s at byte %" PRId64 " of %s", access, v->offset, target)
                          : must_format("%s at 0x%" PRIx64 " of %s", access, (uint64_t)v->offset, target);
         free(access);
-        const char *suspects = NULL, *tail = "";
+        const char *suspects = NULL, *cause = NULL, *tail = "";
         char *reach = NULL;
         switch (v->kind) {
         case EVENT_OUT_OF_BOUNDS:
             tail = ": out of bounds";
+            cause = "bounds";
             suspects = v->window == SPACE_NONE
                            ? "index past the end, grid or tail mask too wide, or a size taken from the wrong number"
                            : "a generic access that is written as one of global memory, or a cvta too many";
@@ -103,21 +104,25 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
         }
         case EVENT_READ_ONLY:
             tail = ": an input is written";
+            cause = "input";
             suspects = "argument order, or an output that the launch file calls `in`";
             break;
         case EVENT_MISALIGNED:
             tail = ": misaligned";
+            cause = "alignment";
             suspects = "the vector's width does not divide the pitch or the offset of the data";
             break;
         case EVENT_ASYNC_SIZE:
             free(what);
             what = must_format("cp.async of %zu bytes with a source size of %" PRId64, v->bytes, v->offset);
             tail = ": undefined";
+            cause = "size";
             suspects = "the source size counts the bytes that are read, and is at most the copy's";
             break;
         case EVENT_PLANE:
             reach = must_format(": reaches into %s",
                                 v->other_plane >= 0 ? l->planes[v->other_plane].name : "memory outside the planes");
+            cause = v->offset < 0 ? "before" : "past";
             suspects = v->offset < 0 ? "negative index, or wrong base of the plane"
                                      : "stride or vector width larger than the plane was sized for";
             break;
@@ -128,6 +133,7 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             found = true;
             struct finding *f = finding_of_event(out, "guard", VERDICT_GUARD, e, i,
                                                  must_format("%s%s", what, reach ? reach : tail), suspects);
+            f->cause = cause;
             if (v->kind != EVENT_ASYNC_SIZE) {
                 f->where.buffer = must_strdup(target_name(l, v));
                 f->where.offset = v->offset;

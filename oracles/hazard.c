@@ -79,45 +79,62 @@ static bool is_update(const struct evidence *e, const struct event *v) {
     return n > 0 && n == m && memcmp(from, to, n) == 0 && x->ptx_line < y->ptx_line;
 }
 
-static const char *suspects_of(const struct evidence *e, const struct event *v) {
+struct mistake {
+    const char *cause, *text;
+};
+
+static struct mistake mistake_of(const struct evidence *e, const struct event *v) {
     const struct event_access *o = &v->other;
     if (v->kind == EVENT_ASYNC_EXIT) {
-        return "a copy that is issued and never waited for: commit it, and wait for all groups before the end";
+        return (struct mistake){
+            "exit", "a copy that is issued and never waited for: commit it, and wait for all groups before the end"};
     }
     if (v->kind == EVENT_ASYNC_PENDING && !o->store) {
-        return "the source of a copy is stored to before its wait: store after cp.async.wait_group, and a barrier";
+        return (struct mistake){
+            "source",
+            "the source of a copy is stored to before its wait: store after cp.async.wait_group, and a barrier"};
     }
     if (v->kind == EVENT_ASYNC_PENDING) {
-        return v->store ? "a stage is refilled while its copy is in flight: one stage too few, or a missing wait"
-                        : "the count of cp.async.wait_group is too high, or the wait comes after the access";
+        return (struct mistake){
+            "wait", v->store ? "a stage is refilled while its copy is in flight: one stage too few, or a missing wait"
+                             : "the count of cp.async.wait_group is too high, or the wait comes after the access"};
     }
     if (is_nc(e, v->instruction) || is_nc(e, o->instruction)) {
-        return "ld.global.nc (__restrict__, __ldg) of memory that the same kernel writes";
+        return (struct mistake){"nc", "ld.global.nc (__restrict__, __ldg) of memory that the same kernel writes"};
     }
     if (memcmp(v->block, o->block, sizeof v->block) != 0) {
-        return "blocks do not wait for each other: split the launch, or order them by atomics and fences";
+        return (struct mistake){
+            "blocks", "blocks do not wait for each other: split the launch, or order them by atomics and fences"};
     }
     if (v->instruction == o->instruction && v->warp == o->warp && v->store && o->store) {
-        return "two lanes own one element: lane map, stride or mask";
+        return (struct mistake){"lanes", "two lanes own one element: lane map, stride or mask"};
     }
     if (is_copy(e, v->instruction)) {
-        return "the copy overwrites what others may still use: a __syncthreads() after the last use, or one stage more";
+        return (struct mistake){
+            "barrier",
+            "the copy overwrites what others may still use: a __syncthreads() after the last use, or one stage more"};
     }
     if (is_copy(e, o->instruction)) {
-        return "the wait covers a thread's own copies only: a missing __syncthreads() after cp.async.wait_group";
+        return (struct mistake){
+            "barrier",
+            "the wait covers a thread's own copies only: a missing __syncthreads() after cp.async.wait_group"};
     }
     if (is_update(e, v)) {
-        return "threads load, change and store one address: an atomic, or an address of its own for each thread";
+        return (struct mistake){
+            "update",
+            "threads load, change and store one address: an atomic, or an address of its own for each thread"};
     }
     if (!across_warps(e, v) && any_across_warps(e)) {
-        return "a missing __syncthreads() between the two: these are of one warp, others race between warps";
+        return (struct mistake){
+            "barrier", "a missing __syncthreads() between the two: these are of one warp, others race between warps"};
     }
     if (!across_warps(e, v)) {
-        return "a missing __syncwarp() between the two (shuffles and votes order no memory)";
+        return (struct mistake){"warp", "a missing __syncwarp() between the two (shuffles and votes order no memory)"};
     }
-    return o->store || v->warp == o->warp
-               ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
-               : "a missing __syncthreads() after the last load and before the next store";
+    return (struct mistake){
+        "barrier", o->store || v->warp == o->warp
+                       ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
+                       : "a missing __syncthreads() after the last load and before the next store"};
 }
 
 /* An earlier event is of the same two instructions, seen from the other side. */
@@ -156,13 +173,12 @@ static char *summary_of(const struct evidence *e, const struct event *v) {
 }
 
 static void add_other(const struct evidence *e, struct finding *f, const struct event_access *o) {
-    struct where p = {.cell = {-1, -1}};
-    where_site(&p, e->trace, o->instruction);
+    struct where *p = must_calloc(1, sizeof *p);
+    *p = (struct where){.cell = {-1, -1}};
+    where_site(p, e->trace, o->instruction);
     finding_line(f, "other", "block (%u,%u,%u) warp %u lane %u at %s  %s", o->block[0], o->block[1], o->block[2],
-                 o->warp, o->lane, where_text(&p), p.instruction != NULL ? p.instruction : "");
-    free(p.file);
-    free(p.inlined_file);
-    free(p.instruction);
+                 o->warp, o->lane, where_text(p), p->instruction != NULL ? p->instruction : "");
+    f->other = p;
 }
 
 static void note_benign(const struct evidence *e, struct findings *out) {
@@ -207,7 +223,9 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
             continue;
         }
         found = true;
-        struct finding *f = finding_of_event(out, "hazard", VERDICT_HAZARD, e, i, summary_of(e, v), suspects_of(e, v));
+        const struct mistake m = mistake_of(e, v);
+        struct finding *f = finding_of_event(out, "hazard", VERDICT_HAZARD, e, i, summary_of(e, v), m.text);
+        f->cause = m.cause;
         if (v->kind != EVENT_ASYNC_EXIT) {
             const char *kind;
             f->where.buffer = must_strdup(place(e->launch, v, &kind));

@@ -26,6 +26,7 @@ void where_site(struct where *p, const struct trace *t, size_t instruction) {
     p->inlined_file = p->file != NULL && s->inlined_file != NULL ? must_strdup(s->inlined_file) : NULL;
     p->inlined_line = s->inlined_line;
     p->ptx_line = s->ptx_line;
+    p->place = s->place;
     p->instruction = s->text != NULL ? must_strdup(s->text) : NULL;
 }
 
@@ -135,6 +136,7 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
     struct finding *f = findings_add(out, oracle, v);
     f->summary = summary;
     f->suspects = must_strdup(suspects);
+    f->extent = accesses;
     f->where.has_thread = true;
     memcpy(f->where.block, event->block, sizeof f->where.block);
     f->where.warp = event->warp;

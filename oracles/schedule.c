@@ -133,6 +133,7 @@ static void describe(const struct evidence *e, size_t buffer, const struct sched
     f->value_is_float = b->is_f32;
     f->want = cell_value(b->data + cell * b->cell_bytes, f->value_bytes);
     f->got = cell_value(o->launch->buffers[buffer].data + cell * b->cell_bytes, f->value_bytes);
+    f->extent = count;
     f->summary =
         must_format("%zu of %zu cell%s of %s depend on the order: schedules %s and %s leave different bytes", count,
                     b->bytes / b->cell_bytes, plural(b->bytes / b->cell_bytes), b->name, e->schedule, o->name);

@@ -325,6 +325,8 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead, size
     } else if (w->count < w->must) {
         finding_line(out, "holds", "those from number %" PRIu64 " on are missing", w->count);
     }
+    out->cause = w->count > w->must ? "more" : "fewer";
+    out->extent = cells;
     finding_line(out, "extent", "%zu of %zu warps; %" PRIu64 " wrong cells are theirs", warps, s->counts->total, cells);
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     finding_line(out, "suspect", "%s", out->suspects);

@@ -153,6 +153,8 @@ static void shape_line(const struct stages *s, const struct result *r, const uin
     const bool matrix = r->n1 > 1 || s->owners != NULL;
     struct pattern p = pattern_of(wrong, r->n0, r->n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
     finding_line(out, "shape", "%s", p.text);
+    out->extent = p.wrong;
+    out->missing = out->verdict == VERDICT_UNWRITTEN;
     free(p.text);
 }
 

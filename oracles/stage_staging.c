@@ -425,6 +425,9 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
                         : f->holds != NULL ? "index, word or half exchanged in the staging store or its load"
                                            : "value, index or conversion of the staging");
     }
+    out->cause = f->in_flight ? "wait" : left ? "past" : NULL;
+    out->extent = total;
+    out->missing = unwritten > 0;
     finding_line(out, "extent", "%" PRIu64 " bytes wrong: %s", total, planes);
     if (unwritten > 0 && unwritten < total) {
         finding_line(out, "", "%" PRIu64 " of them were never stored", unwritten);
@@ -441,6 +444,7 @@ void staging_report(struct stages *s, const struct trace *t) {
     }
     bool all;
     char *unfit = unfit_text(s, &all);
+    s->x->few_barriers = unfit != NULL;
     if (g->compared == 0 || g->shifted != NULL) {
         stage_skip(s, STAGE_STAGING,
                    !trace_complete(t) ? must_strdup("the launch did not run to its end")

@@ -265,6 +265,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
         finding_line(out, "holds", "the accumulator began at %" PRId32 ", and must begin at %" PRId32,
                      (int32_t)x->began, (int32_t)x->begin);
     }
+    out->extent = x->sums;
     finding_line(out, "extent", "%" PRIu64 " sums wrong", x->sums);
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     if (suspects != NULL) {

@@ -1,6 +1,7 @@
 /* warpproof evidence: what a (stand-in for a) GPU gave is recorded; every way in which it stops being true is red. */
 #include "../ref/checked.h"
 #include "command_run.h"
+#include "junit_check.h"
 #include "markup_check.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -57,8 +58,11 @@ Test(evidence, a_record_holds) {
 
 /* The text of a file of the folder, which is well-formed. */
 static char *read_report(const char *name) {
-    struct result r = run_shell(must_format("cat %s/%s", run_folder, name));
+    char *command = must_format("cat %s/%s", run_folder, name);
+    struct result r = run_shell(command);
+    free(command);
     char *fault = markup_fault(r.text, strlen(r.text), strstr(name, ".html") != NULL);
+    fault = fault == NULL && strstr(name, ".xml") != NULL ? junit_fault(r.text) : fault;
     cr_assert(r.code == 0 && fault == NULL, "%s: %s", name, fault ? fault : r.text);
     return r.text;
 }

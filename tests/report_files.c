@@ -5,38 +5,16 @@
 #include "../reports/html_pictures.h"
 #include "../reports/junit.h"
 #include "command_run.h"
+#include "junit_check.h"
 #include "markup_check.h"
+#include "report_read.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
+#include <unistd.h>
 
 TestSuite(report_files, .init = make_folder, .fini = remove_folder, .timeout = 300);
-
-static char *read_all(const char *name, size_t *size) {
-    char *path = must_format("%s/%s", run_folder, name);
-    FILE *f = fopen(path, "rb");
-    cr_assert(f != NULL, "%s was not written", path);
-    char *text = NULL;
-    size_t n = 0;
-    for (size_t got = 1; got > 0; n += got) {
-        text = must_realloc(text, n + 65537, 1);
-        got = fread(text + n, 1, 65536, f);
-    }
-    text[n] = 0;
-    fclose(f);
-    free(path);
-    *size = n;
-    return text;
-}
-
-/* The text of a file that is well-formed. */
-static char *read_good(const char *name, size_t *size) {
-    char *text = read_all(name, size), *fault = markup_fault(text, *size, strstr(name, ".html") != NULL);
-    cr_assert(fault == NULL, "%s: %s", name, fault);
-    return text;
-}
 
 /* Python's parser of XML says the same, where there is one. */
 static void expect_python_reads(const char *name) {
@@ -86,6 +64,41 @@ Test(report_files, the_checker_can_fail) {
         cr_expect(fault != NULL, "%s passes", body);
         free(fault);
         free(text);
+    }
+}
+
+#define SUMS(n, f) " tests=\"" n "\" failures=\"" f "\" errors=\"0\" skipped=\"0\" time=\"0.5\">"
+#define SUITES(n, f, body)                                                                                             \
+    "<testsuites name=\"r\"" SUMS(n, f) "<testsuite name=\"s\"" SUMS(n, f) body "</testsuite></testsuites>"
+#define CASE(more) "<testcase classname=\"a\" name=\"b\" time=\"1\"" more
+
+Test(report_files, the_rules_of_junit_can_be_broken) {
+    static const char *const good[] = {
+        SUITES("1", "0", CASE("/>")), SUITES("1", "0", CASE(" file=\"x.cu\" line=\"3\"></testcase>")),
+        SUITES("1", "1", CASE("><failure type=\"t\" message=\"m\">text</failure></testcase>"))};
+    static const char *const bad[] = {SUITES("2", "0", CASE("/>")),
+                                      SUITES("1", "1", CASE("/>")),
+                                      SUITES("2", "0", CASE("/>") CASE("/>")),
+                                      SUITES("1", "0", CASE(" file=\"x.cu\"/>")),
+                                      SUITES("1", "0", CASE(" line=\"3\"/>")),
+                                      SUITES("1", "0", "<testcase name=\"b\" time=\"1\"/>"),
+                                      SUITES("1", "0", "<testcase classname=\"a\" name=\"\" time=\"1\"/>"),
+                                      SUITES("1", "0", "<testcase classname=\"a\" name=\"b\" time=\"-1\"/>"),
+                                      SUITES("1", "0", "<testcase classname=\"a\" name=\" time=\"/>"),
+                                      SUITES("1", "1", CASE("><failure type=\"t\">text</failure></testcase>")),
+                                      SUITES("1", "1", CASE("><failure message=\"t\">text</failure></testcase>")),
+                                      SUITES("1", "0", CASE("><system-out>text</system-out></testcase>")),
+                                      SUITES("1", "0", CASE("/>") "<properties></properties>"),
+                                      "<testsuite name=\"s\"" SUMS("1", "0") CASE("/>") "</testsuite>"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
+        char *fault = junit_fault(good[i]);
+        cr_expect(fault == NULL, "%s: %s", good[i], fault);
+        free(fault);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char *fault = junit_fault(bad[i]);
+        cr_expect(fault != NULL, "%s passes", bad[i]);
+        free(fault);
     }
 }
 
@@ -150,7 +163,7 @@ Test(report_files, what_files_say_is_text) {
                           right(HOSTILE, HOSTILE), skipped(HOSTILE)};
     write_both(o, 4);
     size_t size;
-    char *xml = read_good("a.xml", &size), *html = read_good("a.html", &size);
+    char *xml = report_read("a.xml", &size), *html = report_read("a.html", &size);
     expect_python_reads("a.xml");
     cr_expect_eq(markup_count(xml, "failure", "type=\"DIFFERS\""), 2, "%s", xml);
     cr_expect(strstr(xml, "&lt;script&gt;") && !strstr(xml, "\x1b"), "%s", xml);
@@ -160,18 +173,65 @@ Test(report_files, what_files_say_is_text) {
     free_all(o, 4);
 }
 
+/* The same of stages, places and evidence. */
+Test(report_files, what_details_say_is_text) {
+    struct outcome o[] = {red("a", "nt1/exact/s1", "t")};
+    struct bank_site site = {.where = {.file = HOSTILE, .line = 3, .instruction = "st.shared.u32 " HOSTILE},
+                             .worst = {.lanes = 3, .at = {0, 128}, .bytes = 4, .conflicts = 1}};
+    struct evidence_line line = {.id = o[0].id,
+                                 .kernel = HOSTILE,
+                                 .device = HOSTILE,
+                                 .driver = HOSTILE,
+                                 .cuda = HOSTILE,
+                                 .toolkit = HOSTILE,
+                                 .date = HOSTILE,
+                                 .command = HOSTILE};
+    const struct recorded recorded = {.lines = &line, .count = 1};
+    struct case_detail d = {.staged = true, .banks = {&site, 1}, .why = HOSTILE};
+    for (int k = 0; k < STAGES; ++k)
+        d.explanation.stages[k] = (struct stage){.ruling = RULING_NOT_JUDGED, .why = HOSTILE, .unit = ""};
+    d.explanation.stages[0] =
+        (struct stage){.ruling = RULING_FOUND, .unit = "bytes", .compared = 2, .wrong = 1, .rest = HOSTILE};
+    d.explanation.faults = o[0].findings;
+    const struct totals t = {.failed = 1};
+    const struct html page = {.command = "explain",
+                              .outcomes = o,
+                              .count = 1,
+                              .totals = &t,
+                              .recorded = &recorded,
+                              .details = &d,
+                              .detail_count = 1,
+                              .whole = true};
+    char *path = must_format("%s/a.html", run_folder);
+    struct error e;
+    cr_assert(html_write(path, &page, &e), "%s", e.text);
+    size_t size;
+    char *html = report_read("a.html", &size);
+    cr_expect(report_times(html, "&lt;script&gt;") >= STAGES + 4 && report_times(html, "of another program") == 1 &&
+                  report_times(html, "<svg class=\"grid\"") == 1,
+              "%s", html);
+    free(html);
+    free(path);
+    free_all(o, 1);
+}
+
 Test(report_files, suites_and_counts) {
     struct outcome o[] = {right("a", "nt1/exact/s1"), red("a", "nt1/coded/s1", "t"), right("b", "nt1/exact/s1"),
                           right("a", "nt2/exact/s1"), skipped("real/model")};
+    struct where *at = &o[1].findings.items[0].where; /* as nvcc writes it */
+    char *here = getcwd(NULL, 0);
+    free(at->file);
+    at->file = must_format("%s/kernels/t.cu", here);
+    free(here);
     write_both(o, 5);
     size_t size;
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     expect_python_reads("a.xml");
     static const char *const lines[] = {
         "<testsuites name=\"warpproof gate\" tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.500000\">",
         "<testsuite name=\"a\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"0\"",
         "<testcase classname=\"a\" name=\"nt1/exact/s1\" time=\"0.000000\"/>",
-        "<testcase classname=\"a\" name=\"nt1/coded/s1\" time=\"0.000000\" file=\"t\" line=\"7\">",
+        "<testcase classname=\"a\" name=\"nt1/coded/s1\" time=\"0.000000\" file=\"kernels/t.cu\" line=\"7\">",
         "<failure type=\"DIFFERS\" message=\"t\">DIFFERS q4_K/pad40/a/nt1/coded/s1\n  first   t\n",
         "<testcase classname=\"skipped\" name=\"real/model\" time=\"0.000000\">\n      <skipped "
         "message=\"real/model\"/>",
@@ -179,7 +239,7 @@ Test(report_files, suites_and_counts) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
         cr_expect(strstr(xml, lines[i]), "no %s in\n%s", lines[i], xml);
     free(xml);
-    char *html = read_good("a.html", &size);
+    char *html = report_read("a.html", &size);
     cr_expect(strstr(html, "<td class=\"bad\">1/2</td>") && strstr(html, "aria-label=\"3 of 6 cells are wrong\"") &&
                   strstr(html, "real/model: real/model") && strstr(html, "prefers-color-scheme:dark") &&
                   markup_count(html, "details", "class=\"red\"") == 1,
@@ -199,9 +259,9 @@ Test(report_files, big_runs_stay_small) {
     }
     write_both(o, n);
     size_t size;
-    free(read_good("a.html", &size));
+    free(report_read("a.html", &size));
     cr_expect_lt(size, 40000, "%zu bytes", size);
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     cr_expect_eq(markup_count(xml, "testcase", NULL), n, "every case is there");
     free(xml);
     free_all(o, n);
@@ -220,12 +280,12 @@ Test(report_files, messages_have_an_end) {
     }
     write_both(o, n);
     size_t size, bodies = 0;
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     for (const char *s = xml; (s = strstr(s, "</failure>")) != NULL; ++s)
         ++bodies;
     cr_expect(bodies == JUNIT_BODIES && markup_count(xml, "failure", NULL) == n, "%zu messages", bodies);
     free(xml);
-    char *html = read_good("a.html", &size);
+    char *html = report_read("a.html", &size);
     cr_expect(markup_count(html, "details", "class=\"red\"") == HTML_GROUPS &&
                   strstr(html, "and 965 more red cases of other kinds"),
               "%zu groups", markup_count(html, "details", "class=\"red\""));
@@ -301,7 +361,7 @@ static void expect_files(const char *last_line, int code, const char *arguments)
     struct result r = run_command("%s --junit %s/r.xml", arguments, run_folder);
     cr_expect(r.code == code && strstr(r.text, last_line), "%s: exit %d\n%s", arguments, r.code, r.text);
     free(r.text);
-    free(read_good("r.xml", &(size_t){0}));
+    free(report_read("r.xml", &(size_t){0}));
     expect_python_reads("r.xml");
 }
 
@@ -310,23 +370,60 @@ Test(report_files, every_command_writes_them) {
     char *run = must_format("run docs/examples/wrong_scale.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
-    char *html = read_good("r.html", &size);
+    char *html = report_read("r.html", &size);
     cr_expect(strstr(html, "aria-label=\"68 of 100 cells are wrong\"") && strstr(html, "<path class=\"w4\" d=\"M"),
               "%s", html);
     free(html);
     run = must_format("run docs/examples/no_barrier.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
-    html = read_good("r.html", &size);
-    cr_expect(strstr(html, "warp 1: wavefronts 1, conflicts 0") && strstr(html, ">st32</text>"), "%s", html);
+    html = report_read("r.html", &size);
+    cr_expect(strstr(html, "warp 1: wavefronts 1, conflicts 0") && strstr(html, "aria-label=\"st32\"") &&
+                  strstr(html, "no_barrier.cu:6</th><td class=\"word\"><code>st.shared.u32</code></td><td>16</td>"),
+              "%s", html);
     free(html);
     run = must_format("run fixtures/plants/machine/never_written.launch.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
-    html = read_good("r.html", &size);
+    html = report_read("r.html", &size);
     cr_expect(strstr(html, "cells are not written\">"), "%s", html);
     free(html);
     expect_files("1 passed, 0 failed, 0 skipped", 0, "plants uninit_shared");
+}
+
+/* No page is larger than a browser takes: pictures and long messages have an end, and that is said. */
+Test(report_files, pages_have_an_end) {
+    enum { KINDS = 30, CELLS = 128 };
+    uint8_t *wrong = must_calloc(CELLS * CELLS, 1);
+    for (size_t i = 0; i < CELLS * CELLS; ++i)
+        wrong[i] = (i + i / CELLS) % 2;
+    char *text = must_calloc(HTML_MESSAGE + 100, 1);
+    memset(text, 'x', HTML_MESSAGE + 99);
+    struct outcome o[KINDS];
+    for (size_t i = 0; i < KINDS; ++i) {
+        char *kind = must_format("kind %zu", i);
+        o[i] = red(kind, kind, i == 0 ? text : kind);
+        struct finding *f = &o[i].findings.items[0];
+        for (size_t k = f->line_count; i == 0 && k < FINDING_LINES; ++k)
+            finding_line(f, "more", "%s", text);
+        wrong_map_free(f->wrong);
+        f->wrong = wrong_map_of(wrong, CELLS, CELLS, "token", "row");
+        free(kind);
+    }
+    write_both(o, KINDS);
+    size_t size;
+    char *html = report_read("a.html", &size);
+    cr_expect_lt(size, 10 << 20, "%zu bytes", size);
+    cr_expect(strstr(html, " more bytes</pre>") && report_times(html, "<svg class=\"heat\"") <= HTML_PICTURES &&
+                  (strstr(html, "Of the first 20 there are pictures") || strstr(html, "the page would be too large")),
+              "nothing is left out");
+    free(html);
+    char *xml = report_read("a.xml", &size);
+    cr_expect(strstr(xml, " more bytes</failure>"), "the message is whole");
+    free(xml);
+    free_all(o, KINDS);
+    free(text);
+    free(wrong);
 }
 
 Test(report_files, a_file_is_written_whole_or_not_at_all) {
@@ -341,59 +438,4 @@ Test(report_files, a_file_is_written_whole_or_not_at_all) {
     expect_result(run_command("run docs/examples/dequant_q8.yaml --html x --html y"), 2, "--html is given twice");
     expect_result(run_command("plants uninit_shared --html x"), 2, "unknown or ambiguous option");
     cr_expect_eq(files_in_folder(), 0, "something was left");
-}
-
-/* ---- a browser ---- */
-
-/* The bytes of the rows of a PNG, each after the number of its filter; at the first pixel no filter changes anything.
- */
-static uint8_t *png_rows(const uint8_t *png, size_t size, size_t *length) {
-    uint8_t *packed = must_calloc(size, 1);
-    size_t n = 0;
-    for (size_t i = 8; i + 12 <= size;) {
-        const size_t part = (size_t)png[i] << 24 | (size_t)png[i + 1] << 16 | (size_t)png[i + 2] << 8 | png[i + 3];
-        cr_assert(part <= size - i - 12, "no PNG");
-        if (!memcmp(png + i + 4, "IDAT", 4)) {
-            memcpy(packed + n, png + i + 8, part);
-            n += part;
-        }
-        i += 12 + part;
-    }
-    uLongf room = 8 << 20;
-    uint8_t *rows = must_calloc(room, 1);
-    cr_assert_eq(uncompress(rows, &room, packed, n), Z_OK, "no PNG");
-    free(packed);
-    *length = room;
-    return rows;
-}
-
-Test(report_files, a_browser_shows_it) {
-    struct result r = run_shell("command -v chromium chromium-browser google-chrome | head -n 1");
-    r.text[strcspn(r.text, "\n")] = 0;
-    if (r.text[0] == 0) {
-        free(r.text);
-        cr_skip_test("no Chromium here: `ci/setup browser` brings it");
-    }
-    expect_result(run_command("run docs/examples/wrong_scale.yaml --html %s/r.html", run_folder), 1, "1 failed");
-    static const uint8_t grounds[2][3] = {{0x0d, 0x11, 0x17}, {0xff, 0xff, 0xff}};
-    for (int light = 0; light < 2; ++light) {
-        char *command =
-            must_format("HOME=%s timeout 100 %s --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
-                        "--user-data-dir=%s/profile --enable-logging=stderr --window-size=420,900 "
-                        "--blink-settings=preferredColorScheme=%d --screenshot=%s/r.png file://%s/r.html 2>&1",
-                        run_folder, r.text, run_folder, light, run_folder, run_folder);
-        struct result shown = run_shell(command);
-        cr_assert(shown.code == 0 && !strstr(shown.text, "CONSOLE"), "exit %d\n%s", shown.code, shown.text);
-        size_t size, length, drawn = 0;
-        uint8_t *png = (uint8_t *)read_all("r.png", &size), *rows = png_rows(png, size, &length);
-        for (size_t i = 0; i < length; ++i)
-            drawn += rows[i] != 0;
-        cr_expect(memcmp(rows + 1, grounds[light], 3) == 0, "the ground is #%02x%02x%02x", rows[1], rows[2], rows[3]);
-        cr_expect_gt(drawn, 20000, "the page is blank: %zu of %zu bytes", drawn, length);
-        free(rows);
-        free(png);
-        free(shown.text);
-        free(command);
-    }
-    free(r.text);
 }

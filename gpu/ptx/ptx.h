@@ -102,6 +102,10 @@ struct ptx_operand {
     size_t element_count;
 };
 
+struct ptx_call_place { /* in the source: index into files, or -1; line */
+    int file, line;
+};
+
 #define PTX_MAX_PARTS 16
 
 struct ptx_instruction {
@@ -118,6 +122,9 @@ struct ptx_instruction {
     int file, line;                 /* from .loc: index into files and line, or -1 and 0. For inlined code the
                                      * place of the innermost function (what the author sees in his editor) */
     int inlined_file, inlined_line; /* outermost `inlined_at` of that .loc, or -1 and 0 */
+    /* (inlined_count) every call of inlined code, the innermost first; the last is inlined_file and inlined_line */
+    const struct ptx_call_place *inlined;
+    size_t inlined_count;
     uint64_t place; /* hash of file, line and column of that .loc and of every call that it was inlined at: instructions
                      * of one place in the source, unrolled ones too, have the same; 0: there is none */
 };

@@ -1,0 +1,23 @@
+/* What `explain` runs besides the case itself: the same kernel with data of the other classes, and on shapes that tell
+ * tails, places of blocks and steps of the depth apart. For their bits alone, within a budget. */
+#ifndef CLI_EXPLAIN_SIBLINGS_H
+#define CLI_EXPLAIN_SIBLINGS_H
+
+#include "../oracles/suspects.h"
+#include "subject.h"
+
+struct siblings {
+    struct sibling *items; /* (count) owned */
+    size_t count;
+};
+
+/* o: what the case itself gave; where nothing is wrong with it the shapes are left out. *out is filled anew. */
+void siblings_run(const struct subject *s, const struct outcome *o, struct siblings *out);
+void siblings_free(struct siblings *x);
+
+/* The trial of s as its canary build, for what the guards tell. program: the PTX that is run, as a path. False: there
+ * is none, and *why says so (static). */
+bool canary_run(const struct subject *s, const char *root, const char *program, bool planted, bool has_canary,
+                struct outcome *o, const char **why);
+
+#endif
