@@ -220,11 +220,15 @@ static bool is_root(const struct clues *c, size_t i) {
     return !c->items[i].dropped && clue_root(c, i) == i;
 }
 
+/* The first clue of the most urgent of these kinds; what nobody has stored explains no wrong bits, and is passed over.
+ */
 static size_t first_of(const struct clues *c, enum suspect_kind from, enum suspect_kind to) {
     size_t best = c->count;
     for (size_t i = 0; i < c->count; ++i) {
         const struct clue *x = &c->items[i];
-        if (!x->dropped && x->kind >= from && x->kind <= to && (best == c->count || x->kind < c->items[best].kind)) {
+        const bool hole = x->kind == SUSPECT_STORE && x->f->missing;
+        if (!x->dropped && !hole && x->kind >= from && x->kind <= to &&
+            (best == c->count || x->kind < c->items[best].kind)) {
             best = i;
         }
     }
