@@ -47,7 +47,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build gate device evidence-check mutants test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
+.PHONY: help build gate device evidence-check plants mutants test conformance witness witness-mma asan fuzz-gguf fuzz-ptx bench-ref bench-machine lint format models tiny-models ptx clean setup-build setup-test
 
 # objects(folder, sources): the object files of these sources; a .isa.c has several.
 objects = $(patsubst %.c,$(1)/%.o,$(filter-out %.isa.c,$(2))) \
@@ -61,7 +61,7 @@ help: ## this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  ARGS='...' is handed to the command of gate, device, mutants, test, asan, conformance, witness-mma, ptx and bench-*:"
+	@echo "  ARGS='...' is handed to the command of gate, device, plants, mutants, test, asan, conformance, witness-mma, ptx and bench-*:"
 	@echo "  make gate ARGS='-j 1 q4_K/*'"
 
 build: $(BUILD)/warpproof ## the command, build/warpproof
@@ -98,6 +98,9 @@ conformance: $(BUILD)/conformance ## every instruction of the PTX machine agains
 witness-mma: $(BUILD)/witness-mma ## floating-point mma against MMA-Sim from PyPI (with torch: 7 GB); not part of CI
 	@ci/setup witness-mma
 	@ci/witness-mma $(BUILD) $(ARGS)
+
+plants: build ## plant every fault, of the kernels and of the small ones: who names it, and whether its clean twin is silent
+	@$(BUILD)/warpproof plants $(ARGS)
 
 MUTATED := mmq_wide_ldb_kd8 mmq_half_t mmq_llama_q4_k_j16 mmq_narrow_raw_kd8 matvec_q4_k quantize_pad40_t gemm_f16
 

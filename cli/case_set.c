@@ -103,6 +103,15 @@ bool case_set_open(const struct case_set_request *r, struct case_set *s, int *co
     return something_to_run(r, s, missed, code, e) && load_modules(r, s, e);
 }
 
+const struct test_case *case_set_chosen(const struct case_set *s, size_t number) {
+    for (size_t i = 0; i < s->list.count; ++i) {
+        if (s->chosen[i] && number-- == 0) {
+            return &s->list.cases[i];
+        }
+    }
+    return NULL;
+}
+
 static bool same_shape(const struct test_case *a, const struct test_case *b) {
     return a->spec == b->spec && a->nt == b->nt && a->od == b->od && a->depth == b->depth && a->tensor == b->tensor &&
            a->files == b->files;

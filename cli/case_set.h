@@ -37,6 +37,9 @@ size_t case_set_kernel(const struct case_set *s, const struct spec *kernel); /* 
 bool case_set_digests(const struct case_set *s, char (**digests)[DIGEST_HEX], struct error *e);
 const struct ptx_module *case_set_module(const struct case_set *s, const struct spec *kernel);
 
+/* The chosen case of that number. */
+const struct test_case *case_set_chosen(const struct case_set *s, size_t number);
+
 /* A model that is absent: what there is no case of. */
 #define CASE_SET_NO_MODEL "the model is not in build/models: `make models` brings it"
 

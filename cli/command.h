@@ -24,6 +24,7 @@ int audit_main(int argc, char **argv);
 int plants_main(int argc, char **argv);
 int mutate_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
+int probe_main(int argc, char **argv);
 int bisect_main(int argc, char **argv);
 int greedy_main(int argc, char **argv);
 int bench_main(int argc, char **argv);

@@ -1,8 +1,10 @@
 /* warpproof explain: the stages of one case, and every fault where it arises. */
 #include "../reports/explain.h"
+#include "../oracles/tomography.h"
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
+#include "explain_page.h"
 #include "explain_siblings.h"
 #include "judging.h"
 #include "plant.h"
@@ -14,8 +16,9 @@
 #include <sys/stat.h>
 
 static const char usage[] =
-    "usage: warpproof explain CASE [--plant NAME] [--json FILE] [-j N]\n"
-    "       warpproof explain LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--json FILE] [-j N]\n"
+    "usage: warpproof explain CASE [--plant NAME] [--json FILE] [--html FILE] [-j N]\n"
+    "       warpproof explain LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--json FILE]\n"
+    "                                     [--html FILE] [-j N]\n"
     "\n"
     "Runs one case and judges it, then runs it once more and compares every stage with what the launch file and the\n"
     "contract say: staging (the planes at the barrier after which they are read), fragments (the registers of each\n"
@@ -25,18 +28,21 @@ static const char usage[] =
     "\n"
     "Then it puts together what every judge says, in three orders of execution, with the closed forms of the launch "
     "file,\n"
-    "the guards of the canary build, other data and other shapes: one suspect a mistake, what is to be mended first\n"
-    "first, each with the observations that speak for it.\n"
+    "the guards of the canary build, the probe, other data and other shapes: one suspect a mistake, what is to be "
+    "mended\n"
+    "first ahead, each with the observations that speak for it.\n"
     "\n"
     "CASE is the id of a case of fixtures/cases, or a pattern that selects one.\n"
     "\n"
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants)\n"
-    "  --quick            the case alone: no other orders than the verdict needs, no counts, guards, data or shapes\n"
+    "  --quick            the case alone: no other orders than the verdict needs, no counts, guards, probe, data or "
+    "shapes\n"
     "  --set NAME=VALUE   a value for the launch file's expressions; may be repeated\n"
     "  --data CLASS       the data of made operands: exact, coded (default), adv or rand\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
     "  --arch NAME        the architecture whose limits and tensor cores count (default sm_90)\n"
     "  --json FILE        write one JSON line, whole or not at all; standard output is /dev/stdout, not -\n"
+    "  --html FILE        write one page: stages, faults, lanes, banks, wrong cells, evidence; likewise\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
@@ -50,6 +56,8 @@ struct options {
     struct subject_options subject;
     struct judging judging;
 };
+
+enum { PROBE_LAUNCHES = 96 }; /* of a small shape each */
 
 /* ---- the two runs ---- */
 
@@ -71,9 +79,8 @@ static void note_right(const struct outcome *outcome, const struct explanation *
     }
 }
 
-static int report(const struct options *o, const struct spec *spec, const struct outcome *outcome,
-                  const struct explanation *x, const struct suspects *suspects) {
-    struct error e;
+static int report(const struct spec *spec, const struct outcome *outcome, const struct explanation *x,
+                  const struct suspects *suspects) {
     size_t judged = 0;
     for (int k = 0; k < STAGES; ++k) {
         judged += x->stages[k].ruling != RULING_NOT_JUDGED;
@@ -93,10 +100,6 @@ static int report(const struct options *o, const struct spec *spec, const struct
     } else {
         printf("  %-9s  %s\n", "rerun", outcome->rerun);
     }
-    if (o->judging.json != NULL && !explain_json(o->judging.json, outcome, x, suspects, &e)) {
-        flush_output();
-        return usage_error("explain", "%s", e.text);
-    }
     const enum verdict v = explained_verdict(outcome, x);
     return verdict_is_wrong_kernel(v) ? EXIT_KERNEL_WRONG
            : v != VERDICT_PASS        ? EXIT_INPUT
@@ -105,34 +108,60 @@ static int report(const struct options *o, const struct spec *spec, const struct
                                       : EXIT_NOTHING_RAN;
 }
 
-/* How it is called again, and what it is that runs. */
-struct called {
-    const char *root, *again;
-    const char *program; /* path of the PTX */
-    bool planted, has_canary;
-};
+/* Some output that was compared is wrong, so that it is worth asking what was consumed. */
+static bool is_worth_probing(const struct outcome *o) {
+    bool wrong = false;
+    for (size_t i = 0; i < o->findings.count; ++i) {
+        wrong |= strcmp(o->findings.items[i].oracle, "parity") == 0 && o->findings.items[i].verdict == VERDICT_DIFFERS;
+    }
+    return o->complete && wrong;
+}
 
-static void gather(const struct options *o, const struct subject *s, const struct called *c,
-                   const struct outcome *outcome, const struct explanation *x, struct suspects *out) {
-    struct siblings siblings = {.count = 0};
-    struct outcome canary;
+/* The rules of the probe that are not as the contract says. They point into x. */
+static struct suspect_probe *probe_rules(const struct tomography *x, size_t *count) {
+    struct suspect_probe *rules = must_calloc(x->line_count + 1, sizeof *rules);
+    *count = 0;
+    for (size_t i = 0; i < x->line_count; ++i) {
+        const struct tomography_line *l = &x->lines[i];
+        if (l->wrong) {
+            rules[(*count)++] = (struct suspect_probe){l->operand, l->text, l->suspect, l->cells};
+        }
+    }
+    return rules;
+}
+
+static void gather(const struct options *o, const struct subject *s, const char *root, const struct outcome *outcome,
+                   const struct explanation *x, struct suspects *out) {
     struct suspects_input in = {.outcome = outcome, .stages = x, .spec = s->trial.spec, .module = s->trial.module};
+    const struct tomography_options few = {.launches = PROBE_LAUNCHES};
+    struct siblings siblings = {.count = 0};
+    struct tomography probe = {.line_count = 0};
+    struct outcome canary;
+    struct error ignored;
     bool guards = false;
     if (!o->quick) {
-        guards = canary_run(s, c->root, c->program, c->planted, c->has_canary, &canary, &in.no_canary);
+        guards = canary_run(s, root, o->plant != NULL, &canary, &in.no_canary);
         in.canary = guards ? &canary : NULL;
         siblings_run(s, outcome, &siblings);
         in.siblings = siblings.items;
         in.sibling_count = siblings.count;
+        if (is_worth_probing(outcome) && !tomography(&s->trial, &few, &probe, &ignored)) {
+            probe = (struct tomography){.line_count = 0};
+        }
     }
+    struct suspect_probe *rules = probe_rules(&probe, &in.probe_count);
+    in.probes = rules;
     suspects_of(&in, out);
+    free(rules);
+    tomography_free(&probe);
     siblings_free(&siblings);
     if (guards) {
         outcome_free(&canary);
     }
 }
 
-static int explain(const struct options *o, const struct subject *s, const struct called *c) {
+/* again: how it is called again. */
+static int explain(const struct options *o, const struct subject *s, const char *root, const char *again) {
     struct outcome outcome;
     struct explanation x = {0};
     struct suspects suspects = {.count = 0};
@@ -143,16 +172,27 @@ static int explain(const struct options *o, const struct subject *s, const struc
     if (!explain_count(&s->trial, &counts, &e)) {
         return usage_error("explain", "%s", e.text);
     }
+    const double start = omp_get_wtime();
     t.schedules = o->quick ? SCHEDULES_OPEN : SCHEDULES_ALL;
     t.options.census = !o->quick;
     trial_run(&t, &outcome);
-    outcome.rerun = must_strdup(c->again);
+    outcome.rerun = must_strdup(again);
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
+        if (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
-        gather(o, s, c, &outcome, &x, &suspects);
-        code = report(o, s->trial.spec, &outcome, &x, &suspects);
+        const double seconds = omp_get_wtime() - start;
+        gather(o, s, root, &outcome, &x, &suspects);
+        code = report(s->trial.spec, &outcome, &x, &suspects);
+        if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &suspects, &e)) ||
+            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, seconds, &e))) {
+            flush_output();
+            code = usage_error("explain", "%s", e.text);
+        }
     } else {
         usage_error("explain", "%s", e.text);
     }
@@ -165,44 +205,23 @@ static int explain(const struct options *o, const struct subject *s, const struc
 
 /* ---- a case ---- */
 
-/* The plant is one of this kernel; its PTX, or the kernel's own. */
-static bool load_program(const struct spec *spec, const char *root, const struct options *o, struct plant *plant,
-                         struct ptx_module **m, struct error *e) {
-    if (o->plant != NULL && !plant_load(root, o->plant, plant, e)) {
-        return false;
-    }
-    const bool fits = o->plant == NULL || (plant->group == PLANT_KERNEL && strcmp(plant->kernel, spec->kernel) == 0);
-    *m = fits ? ptx_load(o->plant != NULL ? plant->ptx : spec->ptx, e) : NULL;
-    if (!fits) {
-        fail(e, "plant %s is none of kernel %s", o->plant, spec->kernel);
-    }
-    return *m != NULL;
-}
-
 static int explain_case(struct options *o, const char *root, struct error *e) {
     struct ptx_module *m = NULL;
-    struct plant plant = {0};
     struct subject s;
     int code = -1, none;
     if (!subject_case("explain", root, o->what, &s, &none, e)) {
         code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
-    } else if (load_program(s.trial.spec, root, o, &plant, &m, e)) {
+    } else if (plant_program(root, o->plant, s.trial.spec, &m, e)) {
         char *again = must_format("%s explain%s%s%s %s", command_again(root), o->quick ? " --quick" : "",
                                   o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", s.id);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s,
-                       &(struct called){.root = root,
-                                        .again = again,
-                                        .program = o->plant != NULL ? plant.ptx : s.trial.spec->ptx,
-                                        .planted = o->plant != NULL,
-                                        .has_canary = plant.has_canary});
+        code = explain(o, &s, root, again);
         free(again);
     }
     ptx_free(m);
-    plant_free(&plant);
     subject_free(&s);
     return code;
 }
@@ -214,7 +233,7 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     struct ptx_module *m = NULL;
     int code = -1;
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
-        json_spares(o->judging.json, o->what, e) && json_spares(o->judging.json, s.own->ptx, e)) {
+        judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s.own->ptx, e)) {
         char *options = subject_options_text(&o->subject);
         char *again =
             must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", s.own->path, options);
@@ -222,7 +241,7 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s, &(struct called){.root = root, .again = again, .program = s.own->ptx});
+        code = explain(o, &s, root, again);
         free(again);
         free(options);
     }
@@ -279,6 +298,7 @@ int explain_main(int argc, char **argv) {
                                           {"quick", no_argument, NULL, QUICK},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"json", required_argument, NULL, JUDGING_JSON},
+                                          {"html", required_argument, NULL, JUDGING_HTML},
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};

@@ -52,9 +52,10 @@ struct gate {
     char *root;
     struct plant plant;
     struct case_set set;
-    struct recorded recorded;  /* what GPUs gave, with --html */
-    struct ptx_module **plain; /* (kernel_count) with --canary, where the set has the canary builds; else all NULL */
-    struct outcome *outcomes;  /* (outcome_count) */
+    struct page_extras page;     /* with --html */
+    char (*digests)[DIGEST_HEX]; /* (kernel_count) of their programs, with --html; else NULL */
+    struct ptx_module **plain;   /* (kernel_count) with --canary, where the set has the canary builds; else all NULL */
+    struct outcome *outcomes;    /* (outcome_count) */
     size_t outcome_count;
 };
 
@@ -66,7 +67,8 @@ static void gate_free(struct gate *g) {
         ptx_free(g->plain[i]);
     }
     free(g->outcomes);
-    recorded_free(&g->recorded);
+    page_extras_free(&g->page);
+    free(g->digests);
     free(g->plain);
     case_set_free(&g->set);
     plant_free(&g->plant);
@@ -108,15 +110,30 @@ static bool load_plant(const char *root, const struct options *o, struct plant *
         return false;
     }
     if (p->group != PLANT_KERNEL) {
-        return fail(e, "plant %s is a small kernel of its own, and no case's: warpproof plants %s", name, name);
+        return fail(e, "plant %s is %s: warpproof plants %s", name,
+                    p->group == PLANT_EDIT ? "one of a kernel's words" : "a small kernel of its own, and no case's",
+                    name);
     }
     if (o->canary && !p->has_canary) {
         return fail(e, "plant %s has no canary build: its file has no `canary`", name);
     }
     if (o->canary) {
-        free(p->oracle);
-        p->oracle = must_strdup("canary");
-        p->verdict = p->canary;
+        plant_as_canary(p);
+    }
+    return true;
+}
+
+/* What GPUs gave, and which programs run today. */
+static bool prepare_page(struct gate *g, struct error *e) {
+    const size_t kernels = g->set.list.kernel_count;
+    g->page.has_recorded = true;
+    if (!evidence_all(g->root, &g->page.recorded, e) || !case_set_digests(&g->set, &g->digests, e)) {
+        return false;
+    }
+    g->page.programs = must_calloc(kernels + 1, sizeof *g->page.programs);
+    for (size_t i = 0; i < kernels; ++i) {
+        g->page.programs[g->page.program_count++] =
+            (struct html_program){g->set.list.kernels[i]->kernel, g->digests[i]};
     }
     return true;
 }
@@ -144,9 +161,24 @@ static bool prepare(struct gate *g, int *code, struct error *e) {
                                              .context = g,
                                              .nothing = nothing};
     const bool good = case_set_open(&request, &g->set, code, e) && load_plain(g, e) &&
-                      (o->judging.html == NULL || evidence_all(g->root, &g->recorded, e));
+                      (o->judging.html == NULL || prepare_page(g, e));
     free(nothing);
     return good;
+}
+
+static struct trial trial_of(const struct gate *g, const struct test_case *c, const struct operands *operands,
+                             const struct shape *shape) {
+    const struct judging *j = &g->o->judging;
+    const size_t kernel = case_set_kernel(&g->set, c->spec);
+    return (struct trial){.id = c->id,
+                          .spec = c->spec,
+                          .module = g->set.modules[kernel],
+                          .plain = g->plain[kernel],
+                          .runner = j->runner != NULL ? j->runner : &runner_machine,
+                          .contract = c->contract,
+                          .operands = operands,
+                          .shape = shape,
+                          .schedules = j->schedules};
 }
 
 static void run_case(void *context, const struct case_turn *turn) {
@@ -158,20 +190,9 @@ static void run_case(void *context, const struct case_turn *turn) {
     const struct shape shape = case_shape(c, values);
     struct operands operands;
     struct error e;
-    const size_t kernel = case_set_kernel(&g->set, c->spec);
-    const struct trial t = {
-        .id = c->id,
-        .spec = c->spec,
-        .module = g->set.modules[kernel],
-        .plain = g->plain[kernel],
-        .runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine,
-        .contract = c->contract,
-        .operands = &operands,
-        .shape = &shape,
-        .threads = turn->threads,
-        .options = judging_launch(&o->judging, turn->turn),
-        .schedules = o->judging.schedules,
-    };
+    struct trial t = trial_of(g, c, &operands, &shape);
+    t.threads = turn->threads;
+    t.options = judging_launch(&o->judging, turn->turn);
     if (case_operands(c, &operands, &e)) {
         note_sums("gate", c->id, &operands.sums);
         trial_run(&t, out);
@@ -186,6 +207,25 @@ static void run_case(void *context, const struct case_turn *turn) {
                     o->all ? " --all" : "", o->cases != NULL ? " --cases " : "", o->cases != NULL ? o->cases : "",
                     o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", c->id);
     free(again);
+}
+
+/* A red case once more, for the page. */
+static void explain_case(void *context, size_t number, struct case_detail *d) {
+    struct gate *g = context;
+    const struct test_case *c = case_set_chosen(&g->set, number);
+    struct shape_value values[3];
+    const struct shape shape = case_shape(c, values);
+    struct operands operands;
+    struct error e;
+    if (!case_operands(c, &operands, &e)) {
+        d->why = must_strdup(e.text);
+        return;
+    }
+    struct trial t = trial_of(g, c, &operands, &shape);
+    t.threads = g->o->judging.threads;
+    t.options = g->o->judging.launch;
+    case_detail_make(&t, &g->outcomes[number].findings, true, d);
+    operands_free(&operands);
 }
 
 /* A model that is absent is a skip with its reason, never a silent pass. */
@@ -284,7 +324,10 @@ static int gate(struct options *o) {
             printf("\n");
             terminal_stats(stdout, &t);
         }
-        good = outputs_write(&o->judging, "gate", g.outcomes, g.outcome_count, &t, &g.recorded, &e);
+        if (o->judging.html != NULL) {
+            outputs_explain(&g.page, g.outcomes, g.outcome_count, explain_case, &g);
+        }
+        good = outputs_write(&o->judging, "gate", g.outcomes, g.outcome_count, &t, &g.page, &e);
         if (good && !named) {
             good = fail(&e, "plant %s: no case is red by oracle %s (%s), so the plant proves nothing", g.plant.name,
                         g.plant.oracle, verdict_name(g.plant.verdict));

@@ -194,7 +194,7 @@ static bool take_plant(struct run *r, const struct options *o, struct error *e) 
         return false;
     }
     if (r->arm.kernel_plant.group != PLANT_KERNEL) {
-        return fail(e, "plant %s is a small kernel of its own, and none of a plan", o->plant);
+        return fail(e, "plant %s is not of group kernel, and none of a plan", o->plant);
     }
     return greedy_uses(&r->arm, r->decoded.prompt_count, r->arm.kernel_plant.kernel) ||
            fail(e, "plant %s stands in for kernel %s, which plan %s uses for no product of this run", o->plant,

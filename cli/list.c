@@ -101,8 +101,15 @@ static int list_plants(const char *root, struct error *e) {
         for (size_t i = 0; i < n; ++i) {
             struct plant p;
             if (code != EXIT_INPUT && plant_load(root, names[i], &p, e)) {
-                printf("%-8s %-24s %s %s: %s\n", plant_group_names[g], p.name, p.oracle, verdict_name(p.verdict),
+                if (g == PLANT_CANARY) {
+                    plant_as_canary(&p);
+                }
+                printf("%-8s %-24s %s %s: %s", plant_group_names[g], p.name, p.oracle, verdict_name(p.verdict),
                        p.about);
+                for (size_t k = 0; k < p.from_count; ++k) {
+                    printf("%s%s%s", k == 0 ? " [" : " ", p.from[k], k + 1 == p.from_count ? "]" : "");
+                }
+                printf("\n");
                 plant_free(&p);
                 code = EXIT_PASSED;
             } else {

@@ -14,6 +14,7 @@ static const struct {
     {"gate", "run cases, judge, report", gate_main},
     {"run", "verify a kernel from its launch file", run_main},
     {"explain", "the stages of one case, and every fault where it arises", explain_main},
+    {"probe", "which element of its inputs each output consumed", probe_main},
     {"bisect", "the first instruction, or commit, that made a kernel wrong", bisect_main},
     {"census", "what a kernel executes, by class and source line", census_main},
     {"audit", "what in a PTX file leaves bits open", audit_main},

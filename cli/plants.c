@@ -1,14 +1,12 @@
 /* warpproof plants: plants every fault of fixtures/plants and shows which oracle names it. A plant passes when its
  * fault is named by the oracle, and with the verdict, that must name it, and its clean twin is silent. */
-#include "../gpu/case.h"
-#include "../oracles/trial.h"
 #include "../ref/checked.h"
 #include "../reports/json_node.h"
 #include "../reports/junit.h"
 #include "../reports/terminal.h"
 #include "command.h"
 #include "judging.h"
-#include "plant.h"
+#include "plant_trial.h"
 #include <fnmatch.h>
 #include <omp.h>
 #include <stdio.h>
@@ -23,7 +21,9 @@ static const char usage[] =
     "silent.\n"
     "\n"
     "  --only GROUP     machine: small kernels, each with one fault, and the same kernel without it; kernel: our own\n"
-    "                   kernels with a fault, on a few of their cases, and the kernels as they are\n"
+    "                   kernels with a fault, on a few of their cases until it is named, and the kernels as they are;\n"
+    "                   canary: those that have a canary build, as that; edit: our own kernels with a fault in the\n"
+    "                   launch file, or in the words of the PTX\n"
     "  --json FILE      write JSON lines, whole or not at all; a FILE that is there is replaced, unless it is\n"
     "                   read-only; standard output is /dev/stdout, not -\n"
     "  --junit FILE     write JUnit XML for a CI's test report, likewise\n"
@@ -32,190 +32,7 @@ static const char usage[] =
     "\n"
     "exit: 0 every fault was named and every clean twin is silent, 1 not so, 2 input or usage error, 3 nothing ran\n";
 
-enum { CASES_OF_A_PLANT = 8, SHOWN = 3 };
-
-struct trials { /* what one plant ran, with the fault or without */
-    struct outcome *outcomes;
-    size_t count;
-};
-
-struct planted {
-    struct plant plant;
-    struct trials fault, clean;
-    bool named, silent;
-};
-
-struct field { /* of all plants: what they share */
-    char *root;
-    struct planted *plants;
-    size_t count;
-    struct case_list cases; /* of the kernel group, read when there is one */
-    bool has_cases;
-    int threads;
-};
-
-static void add_outcome(struct trials *t, struct outcome o) {
-    t->outcomes = must_realloc(t->outcomes, t->count + 1, sizeof *t->outcomes);
-    t->outcomes[t->count++] = o;
-}
-
-static void trials_free(struct trials *t) {
-    for (size_t i = 0; i < t->count; ++i) {
-        outcome_free(&t->outcomes[i]);
-    }
-    free(t->outcomes);
-}
-
-/* ---- group machine ---- */
-
-/* The launch file of the fault becomes that of its clean twin. */
-static bool make_clean(const struct plant *p, struct spec *s, struct error *e) {
-    free(s->entry);
-    s->entry = must_strdup(p->clean_entry);
-    if (p->clean_then_count > 0 && p->clean_then_count != s->then_count) {
-        return fail(e, "plant %s: clean.then names %zu entries, in %s %zu launches follow", p->name,
-                    p->clean_then_count, s->path, s->then_count);
-    }
-    for (size_t i = 0; i < p->clean_then_count; ++i) {
-        free(s->then[i].entry);
-        s->then[i].entry = must_strdup(p->clean_then[i]);
-    }
-    for (size_t i = 0; i < p->clean_shape_count; ++i) {
-        bool found = false;
-        for (size_t k = 0; k < s->default_count; ++k) {
-            if (strcmp(s->defaults[k].name, p->clean_shape[i].name) == 0) {
-                s->defaults[k].value = p->clean_shape[i].value;
-                found = true;
-            }
-        }
-        if (!found) {
-            return fail(e, "plant %s: clean.shape: %s has no value in %s", p->name, p->clean_shape[i].name, s->path);
-        }
-    }
-    return true;
-}
-
-static void run_machine(const struct field *all, struct planted *x, bool clean) {
-    const struct plant *p = &x->plant;
-    struct error e;
-    struct spec *s = spec_load(p->launch, all->root, &e);
-    struct ptx_module *m = s != NULL && (!clean || make_clean(p, s, &e)) ? ptx_load(s->ptx, &e) : NULL;
-    char *id = must_format("plants/%s%s", p->name, clean ? "/clean" : "");
-    struct outcome o = {0};
-    if (m != NULL) {
-        const struct shape shape = {s->defaults, s->default_count};
-        const struct trial t = {.id = id,
-                                .spec = s,
-                                .module = m,
-                                .runner = &runner_machine,
-                                .shape = &shape,
-                                .seed = 1,
-                                .threads = 1,
-                                .options = {.arch = p->arch}};
-        trial_run(&t, &o);
-        o.rerun = clean ? must_format("%s plants %s", command_again(all->root), p->name)
-                        : must_format("%s run %s", command_again(all->root), p->launch);
-    } else {
-        struct spec none = {.kernel = p->name};
-        trial_refuse(&(struct trial){.id = id, .spec = s != NULL ? s : &none}, &e, &o);
-    }
-    add_outcome(clean ? &x->clean : &x->fault, o);
-    ptx_free(m);
-    spec_free(s);
-    free(id);
-}
-
-/* ---- group kernel ---- */
-
-static void run_case(const struct field *all, const struct plant *p, const struct test_case *c,
-                     const struct ptx_module *m, bool clean, struct trials *to) {
-    struct shape_value values[3];
-    const struct shape shape = case_shape(c, values);
-    struct operands operands;
-    struct error e;
-    struct outcome o;
-    const struct trial t = {.id = c->id,
-                            .spec = c->spec,
-                            .module = m,
-                            .runner = &runner_machine,
-                            .contract = c->contract,
-                            .operands = &operands,
-                            .shape = &shape,
-                            .threads = 1};
-    if (case_operands(c, &operands, &e)) {
-        trial_run(&t, &o);
-        operands_free(&operands);
-    } else {
-        trial_refuse(&t, &e, &o);
-    }
-    o.rerun = clean ? must_format("%s gate %s", command_again(all->root), c->id)
-                    : must_format("%s gate --plant %s %s", command_again(all->root), p->name, c->id);
-    add_outcome(to, o);
-}
-
-/* Some of the kernel's cases with made operands, spread evenly over all that there are. */
-static void run_kernel(const struct field *all, struct planted *x) {
-    const struct plant *p = &x->plant;
-    const struct test_case **mine = must_calloc(all->cases.count + 1, sizeof *mine);
-    size_t count = 0;
-    for (size_t i = 0; i < all->cases.count; ++i) {
-        const struct test_case *c = &all->cases.cases[i];
-        if (strcmp(c->spec->kernel, p->kernel) == 0 && c->data < DATA_REAL &&
-            (p->cases == NULL || fnmatch(p->cases, c->id, 0) == 0)) {
-            mine[count++] = c;
-        }
-    }
-    struct error e;
-    struct ptx_module *planted = count > 0 ? ptx_load(p->ptx, &e) : NULL;
-    struct ptx_module *kept = planted != NULL ? ptx_load(mine[0]->spec->ptx, &e) : NULL;
-    const size_t wanted = count < CASES_OF_A_PLANT ? count : CASES_OF_A_PLANT;
-    for (size_t i = 0; kept != NULL && i < wanted; ++i) {
-        const struct test_case *c = mine[(2 * i + 1) * count / (2 * wanted)];
-        run_case(all, p, c, planted, false, &x->fault);
-        run_case(all, p, c, kept, true, &x->clean);
-    }
-    if (kept == NULL) {
-        struct spec none = {.kernel = p->kernel};
-        struct outcome o;
-        if (count == 0) {
-            fail(&e, "kernel %s has no cases%s%s", p->kernel, p->cases != NULL ? " that match " : "",
-                 p->cases != NULL ? p->cases : "");
-        }
-        trial_refuse(&(struct trial){.id = p->name, .spec = &none}, &e, &o);
-        add_outcome(&x->fault, o);
-    }
-    ptx_free(planted);
-    ptx_free(kept);
-    free(mine);
-}
-
-/* ---- all ---- */
-
-static bool is_named(const struct plant *p, const struct outcome *o) {
-    for (size_t i = 0; i < o->findings.count; ++i) {
-        const struct finding *f = &o->findings.items[i];
-        if (f->verdict == p->verdict && strcmp(f->oracle, p->oracle) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void run_plant(const struct field *all, struct planted *x) {
-    if (x->plant.group == PLANT_MACHINE) {
-        run_machine(all, x, false);
-        run_machine(all, x, true);
-    } else {
-        run_kernel(all, x);
-    }
-    for (size_t i = 0; i < x->fault.count; ++i) {
-        x->named |= is_named(&x->plant, &x->fault.outcomes[i]);
-    }
-    x->silent = x->clean.count > 0;
-    for (size_t i = 0; i < x->clean.count; ++i) {
-        x->silent &= outcome_verdict(&x->clean.outcomes[i]) == VERDICT_PASS;
-    }
-}
+enum { SHOWN = 3 };
 
 /* "hazard HAZARD, parity DIFFERS": every oracle that found something, once each. */
 static char *findings_text(const struct trials *t) {
@@ -256,37 +73,77 @@ static void print_table(const struct field *all) {
     }
 }
 
-static bool is_red(const struct planted *x) {
-    bool red = false;
-    for (size_t i = 0; i < x->fault.count; ++i) {
-        red |= outcome_verdict(&x->fault.outcomes[i]) != VERDICT_PASS;
-    }
-    return red;
+struct sums {
+    size_t plants, killed, named;
+};
+
+static void add_to_sums(struct sums *n, const struct planted *x) {
+    n->plants += 1;
+    n->killed += x->killed;
+    n->named += x->named;
 }
 
-/* By the oracle that must name the fault: how many some judge called wrong, and how many that one, with its verdict. */
-static void print_sums(const struct field *all) {
-    size_t killed = 0, named = 0;
-    printf("\n%-12s  %6s  %6s  %13s\n", "oracle", "plants", "killed", "rightly named");
-    for (int o = 0; oracles[o] != NULL; ++o) {
-        size_t n[3] = {0};
-        for (size_t i = 0; i < all->count; ++i) {
-            const struct planted *x = &all->plants[i];
-            if (strcmp(x->plant.oracle, oracles[o]->name) == 0) {
-                n[0] += 1;
-                n[1] += is_red(x);
-                n[2] += x->named;
+static void print_row(const char *name, const struct sums *n) {
+    if (n->plants > 0) {
+        printf("%-12s  %6zu  %6zu  %13zu\n", name, n->plants, n->killed, n->named);
+    }
+}
+
+/* Of the catalogues of real faults: how many entries are planted, by how many plants. A canary build is none more. */
+static void print_entries(const struct field *all) {
+    const char **seen = NULL;
+    size_t entries = 0, plants = 0;
+    for (size_t i = 0; i < all->count; ++i) {
+        const struct plant *p = &all->plants[i].plant;
+        if (p->group == PLANT_CANARY || p->from_count == 0) {
+            continue;
+        }
+        ++plants;
+        for (size_t k = 0; k < p->from_count; ++k) {
+            size_t at = 0;
+            while (at < entries && strcmp(seen[at], p->from[k]) != 0) {
+                ++at;
+            }
+            if (at == entries) {
+                seen = must_realloc(seen, entries + 1, sizeof *seen);
+                seen[entries++] = p->from[k];
             }
         }
-        if (n[0] > 0) {
-            printf("%-12s  %6zu  %6zu  %13zu\n", oracles[o]->name, n[0], n[1], n[2]);
-        }
     }
+    free(seen);
+    printf("\nreal faults: %zu, in %zu plants (docs/plants.md)\n", entries, plants);
+}
+
+/* By group, and by the oracle that must name the fault: how many some judge called wrong, and how many that one, with
+ * its verdict. */
+static void print_sums(const struct field *all) {
+    struct sums groups[PLANT_GROUPS] = {{0}}, whole = {0};
+    size_t runs = 0, alarms = 0;
     for (size_t i = 0; i < all->count; ++i) {
-        killed += is_red(&all->plants[i]);
-        named += all->plants[i].named;
+        const struct planted *x = &all->plants[i];
+        add_to_sums(&groups[x->plant.group], x);
+        add_to_sums(&whole, x);
+        runs += x->clean.count;
+        alarms += x->false_alarms;
     }
-    printf("%zu of %zu killed, %zu rightly named\n", killed, all->count, named);
+    printf("\n%-12s  %6s  %6s  %13s\n", "group", "plants", "killed", "rightly named");
+    for (int g = 0; g < PLANT_GROUPS; ++g) {
+        print_row(plant_group_names[g], &groups[g]);
+    }
+    printf("\n%-12s  %6s  %6s  %13s\n", "oracle", "plants", "killed", "rightly named");
+    for (int o = -1; o < 0 || oracles[o] != NULL; ++o) {
+        const char *name = o < 0 ? "input" : oracles[o]->name; /* that a launch can begin at all is no oracle's */
+        struct sums n = {0};
+        for (size_t i = 0; i < all->count; ++i) {
+            if (strcmp(all->plants[i].plant.oracle, name) == 0) {
+                add_to_sums(&n, &all->plants[i]);
+            }
+        }
+        print_row(name, &n);
+    }
+    print_entries(all);
+    printf("clean twins: %zu runs, %zu false alarms\n", runs, alarms);
+    printf("%zu of %zu killed, %zu rightly named\n", whole.killed, whole.plants, whole.named);
 }
 
 static void print_failures(const struct field *all) {
@@ -328,6 +185,11 @@ static struct fy_node *plant_node(struct fy_document *d, const struct planted *x
     json_add_string(d, want, "oracle", x->plant.oracle);
     json_add_string(d, want, "verdict", verdict_name(x->plant.verdict));
     json_add(d, m, "expect", want);
+    struct fy_node *from = fy_node_create_sequence(d);
+    for (size_t i = 0; i < x->plant.from_count; ++i) {
+        fy_node_sequence_append(from, json_string(d, x->plant.from[i]));
+    }
+    json_add(d, m, "from", from);
     json_add(d, m, "named", json_bool(d, x->named));
     json_add(d, m, "clean_is_silent", json_bool(d, x->silent));
     json_add(d, m, "findings", findings_node(d, &x->fault));
@@ -417,6 +279,9 @@ static bool choose(struct field *all, int only, char *const *names, size_t name_
                 all->plants[all->count] = (struct planted){0};
                 good = plant_load(all->root, found[i], &all->plants[all->count].plant, e);
                 all->count += good;
+                if (good && g == PLANT_CANARY) {
+                    plant_as_canary(&all->plants[all->count - 1].plant);
+                }
             }
             free(found[i]);
         }
@@ -439,7 +304,7 @@ static bool choose(struct field *all, int only, char *const *names, size_t name_
 static bool prepare(struct field *all, struct error *e) {
     bool kernels = false;
     for (size_t i = 0; i < all->count; ++i) {
-        kernels |= all->plants[i].plant.group == PLANT_KERNEL;
+        kernels |= all->plants[i].plant.group != PLANT_MACHINE;
     }
     if (!load_measured_tables(all->root, e)) {
         return false;
@@ -466,7 +331,7 @@ static int plants(struct judging *j, int only, char *const *names, size_t name_c
         struct totals t = {.threads = j->threads};
 #pragma omp parallel for schedule(dynamic, 1) num_threads(j->threads)
         for (size_t i = 0; i < all.count; ++i) {
-            run_plant(&all, &all.plants[i]);
+            planted_run(&all, &all.plants[i]);
         }
         for (size_t i = 0; i < all.count; ++i) {
             const bool passed = all.plants[i].named && all.plants[i].silent;
@@ -488,9 +353,7 @@ static int plants(struct judging *j, int only, char *const *names, size_t name_c
         usage_error("plants", "%s", e.text);
     }
     for (size_t i = 0; i < all.count; ++i) {
-        trials_free(&all.plants[i].fault);
-        trials_free(&all.plants[i].clean);
-        plant_free(&all.plants[i].plant);
+        planted_free(&all.plants[i]);
     }
     if (all.has_cases) {
         case_list_free(&all.cases);
@@ -517,7 +380,7 @@ int plants_main(int argc, char **argv) {
                 only = strcmp(optarg, plant_group_names[g]) == 0 ? g : only;
             }
             if (only < 0 || strcmp(optarg, plant_group_names[only]) != 0) {
-                return usage_error("plants", "--only %s: want machine or kernel", optarg);
+                return usage_error("plants", "--only %s: want kernel, canary, edit or machine", optarg);
             }
             continue;
         }

@@ -40,6 +40,45 @@ struct options {
     struct judging judging;
 };
 
+struct again { /* a red outcome once more, for the page */
+    const struct spec *spec;
+    const struct ptx_module *module;
+    const struct shape *shape;
+    const struct options *options;
+    const struct outcome *outcomes;
+};
+
+static void explain_run(void *context, size_t number, struct case_detail *d) {
+    const struct again *a = context;
+    const struct options *o = a->options;
+    const struct contract *c = a->spec->contract != NULL ? contract_named(a->spec->contract) : NULL;
+    struct operands_request r = {.contract = c, .data = o->one_class ? o->class : (enum data_class)number};
+    struct operands operands = {0};
+    struct error e;
+    if (c != NULL && (!sets_operands(a->spec, a->shape, &r, &e))) {
+        d->why = must_strdup(e.text);
+        return;
+    }
+    char *id = c != NULL ? sets_id(a->spec, &r, o->seed) : must_strdup(""); /* it seeds the data */
+    const struct trial t = {.id = id,
+                            .spec = a->spec,
+                            .module = a->module,
+                            .runner = &runner_machine,
+                            .contract = c,
+                            .operands = c != NULL ? &operands : NULL,
+                            .shape = a->shape,
+                            .seed = o->seed,
+                            .threads = o->judging.threads,
+                            .options = o->judging.launch};
+    if (c == NULL || operands_make(&r, &operands, &e)) {
+        case_detail_make(&t, &a->outcomes[number].findings, true, d);
+    } else {
+        d->why = must_strdup(e.text);
+    }
+    operands_free(&operands);
+    free(id);
+}
+
 /* Runs every class asked for; again: how the command is called. *count outcomes, owned by the caller. */
 static bool run_classes(const struct spec *s, const struct ptx_module *m, const struct shape *shape,
                         const struct options *o, const char *again, struct outcome *outcomes, size_t *count,
@@ -158,7 +197,14 @@ static int run(const char *path, struct options *o) {
         if (o->judging.stats) {
             terminal_stats(stdout, &t);
         }
-        good = outputs_write(&o->judging, "run", outcomes, count, &t, NULL, &e);
+        const struct shape shape = {values, value_count};
+        struct again a = {s, m, &shape, o, outcomes};
+        struct page_extras page = {.has_recorded = false};
+        if (o->judging.html != NULL) {
+            outputs_explain(&page, outcomes, count, explain_run, &a);
+        }
+        good = outputs_write(&o->judging, "run", outcomes, count, &t, &page, &e);
+        page_extras_free(&page);
         terminal_last_line(stdout, &t);
         code = good ? exit_code_of(outcomes, count) : EXIT_INPUT;
     }

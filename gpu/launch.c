@@ -290,6 +290,7 @@ void trace_free(struct trace *t) {
     free(t->prints);
     free(t->assertion);
     free(t->counts);
+    free(t->worst);
     free(t->order_open);
     free(t->device_fault);
     free(t->events);

@@ -223,6 +223,15 @@ struct site_count {    /* of one instruction, all blocks together */
     uint64_t sectors;    /* global memory: 32-byte sectors */
 };
 
+/* Of the accesses of shared memory by one instruction, the one with the most bank conflicts (then wavefronts; then that
+ * of the lowest block, and the first one there), for pictures. */
+struct site_access {
+    uint32_t lanes, at[32]; /* (lane) shared addresses of the lanes in the mask `lanes`; 0: there was none */
+    uint32_t bytes;         /* of one lane */
+    uint32_t warp, wavefronts, conflicts;
+    uint64_t block; /* its number, x fastest */
+};
+
 struct trace_print { /* what printf wrote, one call of one lane */
     uint32_t block[3], warp, lane;
     size_t instruction;
@@ -235,6 +244,7 @@ struct trace {
     struct trace_site *sites;
     size_t site_count;
     struct site_count *counts;  /* (site_count) of a census; else, and on a real GPU, NULL */
+    struct site_access *worst;  /* (site_count) likewise */
     struct trace_print *prints; /* in (block, order of execution); at most TRACE_PRINTS */
     size_t print_count;
     uint64_t print_total; /* calls that printed, those past TRACE_PRINTS too */

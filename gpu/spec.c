@@ -190,8 +190,7 @@ static bool read_all(const struct reader *r, const char *root) {
     return link_buffers(r) && check_contract(r);
 }
 
-struct spec *spec_load(const char *path, const char *root, struct error *e) {
-    struct yaml_doc *doc = yaml_open(path, e);
+static struct spec *load(const char *path, struct yaml_doc *doc, const char *root, struct error *e) {
     if (!doc)
         return NULL;
     struct spec *s = must_calloc(1, sizeof *s);
@@ -202,6 +201,14 @@ struct spec *spec_load(const char *path, const char *root, struct error *e) {
         return s;
     spec_free(s);
     return NULL;
+}
+
+struct spec *spec_load(const char *path, const char *root, struct error *e) {
+    return load(path, yaml_open(path, e), root, e);
+}
+
+struct spec *spec_load_text(const char *path, const char *text, const char *root, struct error *e) {
+    return load(path, yaml_open_text(path, text, e), root, e);
 }
 
 void free_launch(struct spec *s) {

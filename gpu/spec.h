@@ -117,6 +117,8 @@ struct spec {
 /* root: the project folder that fixtures/ptx is under. On failure NULL and a message with a caret. The files a launch
  * file names are not opened. */
 struct spec *spec_load(const char *path, const char *root, struct error *e);
+/* The same of a text that stands in for the file's own: a launch file with a planted fault. */
+struct spec *spec_load_text(const char *path, const char *text, const char *root, struct error *e);
 void spec_free(struct spec *s); /* NULL is fine */
 /* Its PTX, parsed. A file that cannot be read is an error at the place that names it. */
 struct ptx_module *spec_module(const struct spec *s, struct error *e);

@@ -363,6 +363,18 @@ struct yaml_doc *yaml_open(const char *path, struct error *e) {
     return NULL;
 }
 
+struct yaml_doc *yaml_open_text(const char *path, const char *text, struct error *e) {
+    struct yaml_doc *doc = must_calloc(1, sizeof *doc);
+    doc->path = must_strdup(path);
+    doc->text = must_strdup(text);
+    doc->length = strlen(text);
+    bool ok = doc->length <= MAX_FILE || fail(e, "%.300s: larger than 4 MiB", path);
+    if (ok && check_characters(doc, e) && check_brackets(doc, e) && parse(doc, e))
+        return doc;
+    yaml_close(doc);
+    return NULL;
+}
+
 void yaml_close(struct yaml_doc *doc) {
     if (!doc)
         return;

@@ -35,6 +35,8 @@ struct fy_diag *yaml_quiet_diag(void); /* of libfyaml, for a reader whose messag
 
 /* Reads and checks the file. On failure NULL, with the message in e; nothing is ever printed. */
 struct yaml_doc *yaml_open(const char *path, struct error *e);
+/* The same of a text in place of the file's own; messages name the path, whose file is not opened. */
+struct yaml_doc *yaml_open_text(const char *path, const char *text, struct error *e);
 void yaml_close(struct yaml_doc *doc); /* NULL is fine */
 
 /* Always false: "FILE:LINE:COLUMN: message" with the caret `offset` bytes into the text of a scalar; offset 0 is the

@@ -86,22 +86,25 @@ const struct finding *findings_first(const struct findings *f) {
     return NULL;
 }
 
+void where_free(struct where *p) {
+    free(p->buffer);
+    free(p->file);
+    free(p->inlined_file);
+    free(p->instruction);
+}
+
 void findings_free(struct findings *f) {
     for (size_t i = 0; i < f->count; ++i) {
         struct finding *x = &f->items[i];
-        free(x->where.buffer);
-        free(x->where.file);
-        free(x->where.inlined_file);
-        free(x->where.instruction);
+        where_free(&x->where);
         if (x->other != NULL) {
-            free(x->other->file);
-            free(x->other->inlined_file);
-            free(x->other->instruction);
+            where_free(x->other);
             free(x->other);
         }
         free(x->summary);
         free(x->suspects);
         wrong_map_free(x->wrong);
+        free(x->lanes);
         for (size_t k = 0; k < x->line_count; ++k) {
             free(x->lines[k].text);
         }

@@ -2,6 +2,7 @@
 #ifndef ORACLES_FINDING_H
 #define ORACLES_FINDING_H
 
+#include "lane_map.h"
 #include "wrong_map.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,6 +73,7 @@ struct finding {
         unsigned bytes;         /* of one lane */
     } shared;                   /* the access of the warp at `where` */
     struct wrong_map *wrong; /* of parity and of what is not written: which cells of where.buffer, else NULL; owned */
+    struct lane_map *lanes;  /* of a fragment's fault, else NULL; owned */
 };
 
 struct findings {
@@ -80,6 +82,8 @@ struct findings {
     char **notes; /* owned: what is worth a word and is no fault, one line each */
     size_t note_count;
 };
+
+void where_free(struct where *p); /* its texts */
 
 /* Appends an empty finding of that oracle and verdict and returns it for filling; never NULL. */
 struct finding *findings_add(struct findings *f, const char *oracle, enum verdict v);

@@ -10,6 +10,7 @@
 #include "quad_rule.h"
 #include "stages.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ struct fault { /* of one operand of one instruction */
     struct quad quads[SAMPLES]; /* wrong ones, of one block */
     size_t quad_count;
     uint64_t warps; /* bits of warps 0 .. 63 that were given wrong ones */
+    struct lane_map lanes;
     bool reported;
 };
 
@@ -124,7 +126,12 @@ static void note(struct stages *s, const struct probe_mma *at, const struct give
     struct fault *x = fault_of(s->fragments, o->name, at->instruction, writer_of(at, o, r));
     ++s->fragments->wrong;
     x->warps |= at->warp < 64 ? (uint64_t)1 << at->warp : 0;
+    ++x->lanes.wrong[r][lane];
+    ++x->lanes.all;
     if (x->registers++ == 0) {
+        const bool is_unsigned = o->name == 'a' ? at->a_unsigned : at->b_unsigned;
+        snprintf(x->lanes.fragment, sizeof x->lanes.fragment, "mma.m%un%uk%u.%s/%c", at->m, at->n, at->k,
+                 is_unsigned ? "u8" : "s8", o->name == 'a' ? 'A' : 'B');
         x->place = at->place;
         x->number = at->number;
         x->warp = at->warp;
@@ -300,6 +307,15 @@ static bool is_one_cause(struct stages *s, const struct trace *t, size_t lead, c
     return rule != NULL;
 }
 
+static void add_lanes(struct lane_map *into, const struct lane_map *one) {
+    for (size_t r = 0; r < LANE_MAP_REGISTERS; ++r) {
+        for (size_t lane = 0; lane < 32; ++lane) {
+            into->wrong[r][lane] += one->wrong[r][lane];
+        }
+    }
+    into->all += one->all;
+}
+
 static void merge_line(struct stages *s, const struct trace *t, size_t lead, bool any_loader) {
     struct fragments *f = s->fragments;
     struct fault *x = &f->faults[lead];
@@ -313,6 +329,7 @@ static void merge_line(struct stages *s, const struct trace *t, size_t lead, boo
         x->handed += y->handed;
         x->flat += y->flat;
         x->warps |= y->warps;
+        add_lanes(&x->lanes, &y->lanes);
         for (size_t k = 0; k < y->quad_count; ++k) { /* the later ones in turn with the first */
             const size_t at = x->quad_count < SAMPLES ? x->quad_count : (k * 7 + i) % SAMPLES;
             if (y->quads[k].block == x->place.block_number && (any_loader || x->quad_count < SAMPLES)) {
@@ -360,6 +377,8 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     }
     finding_line(out, "site", "%s  %s", where_text(&out->where), out->where.instruction);
     finding_line(out, "suspect", "%s", suspects);
+    out->lanes = must_calloc(1, sizeof *out->lanes);
+    *out->lanes = x->lanes;
     x->reported = true;
     free(rule);
     free(warps);

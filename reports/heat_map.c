@@ -1,5 +1,6 @@
 #include "heat_map.h"
 #include <stdbool.h>
+#include <string.h>
 
 enum { LEFT = 46, TOP = 34, SIDE = 512, SHADES = 4 };
 
@@ -54,13 +55,33 @@ static void put_axis(FILE *out, const struct wrong_map *m, int axis, size_t scal
     }
 }
 
+/* What the colours mean, in a row below the map. */
+static void put_legend(FILE *out, const struct wrong_map *m, const char *what, size_t y) {
+    static const char *const parts[] = {"right", "up to a third", "up to two thirds", "more", "all"};
+    const bool single = m->step[0] * m->step[1] == 1;
+    size_t x = LEFT;
+    for (int shade = 0; shade <= SHADES; ++shade) {
+        if (single && shade > 0 && shade < SHADES) {
+            continue;
+        }
+        fprintf(out, "<rect class=\"%s%.0d\" x=\"%zu\" y=\"%zu\" width=\"12\" height=\"12\"/>\n",
+                shade == 0 ? "right" : "w", shade, x, y);
+        char text[64];
+        snprintf(text, sizeof text, "%s%s%s", single && shade > 0 ? "" : parts[shade],
+                 shade == SHADES && !single ? " " : "", shade == SHADES ? what : "");
+        fprintf(out, "<text class=\"axis\" x=\"%zu\" y=\"%zu\">%s</text>\n", x + 17, y + 10, text);
+        x += 17 + 6 * strlen(text) + 22;
+    }
+}
+
 void heat_map_put(FILE *out, const struct wrong_map *m, const char *what) {
     const size_t scale = scale_of(m), width = m->parts[1] * scale, height = m->parts[0] * scale;
+    const size_t all = LEFT + (width > 360 ? width : 360) + 60;
     const char *down = m->axis[0], *across = m->axis[1] != NULL ? m->axis[1] : m->axis[0];
     fprintf(out,
             "<svg class=\"heat\" role=\"img\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
             "aria-label=\"%zu of %zu cells are %s\">\n",
-            LEFT + width + 60, TOP + height + 8, LEFT + width + 60, TOP + height + 8, m->wrong, m->cells, what);
+            all, TOP + height + 30, all, TOP + height + 30, m->wrong, m->cells, what);
     fprintf(out, "<rect class=\"right\" x=\"%d\" y=\"%d\" width=\"%zu\" height=\"%zu\"/>\n", LEFT, TOP, width, height);
     for (int shade = 1; shade <= SHADES; ++shade) {
         put_shade(out, m, shade, scale);
@@ -69,5 +90,6 @@ void heat_map_put(FILE *out, const struct wrong_map *m, const char *what) {
     fprintf(out, "<text class=\"axis\" x=\"%d\" y=\"12\">%s</text>\n", 2, down);
     put_axis(out, m, 0, scale);
     put_axis(out, m, 1, scale);
+    put_legend(out, m, what, TOP + height + 12);
     fputs("</svg>\n", out);
 }

@@ -3,26 +3,18 @@
 #include "audit.h"
 #include "case_table.h"
 #include "file.h"
-#include "html_pictures.h"
+#include "html_case.h"
 #include "html_style.h"
 #include "markup.h"
-#include "terminal.h"
 #include <stdlib.h>
 #include <string.h>
-
-static void put_verdict(FILE *out, enum verdict v) {
-    fprintf(out, "<strong class=\"%s\">%s</strong>",
-            v == VERDICT_PASS      ? "good"
-            : v == VERDICT_SKIPPED ? "dim"
-                                   : "bad",
-            verdict_name(v));
-}
 
 static void put_head(FILE *out, const struct html *h) {
     const struct totals *t = h->totals;
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\">\n<title>warpproof %s: %zu passed, %zu failed</title>\n"
             "<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>warpproof %s</h1>\n",
             h->command, t->passed, t->failed, html_style, h->command);
@@ -44,25 +36,43 @@ static void put_cell(FILE *out, size_t passed, size_t run) {
     }
 }
 
+/* Cases of a row that a GPU ran with today's program. */
+static size_t recorded_in(const struct html *h, size_t first, size_t end) {
+    const char *program = html_program_of(h, h->outcomes[first].about);
+    size_t n = 0;
+    for (size_t i = first; program != NULL && i < end; ++i) {
+        size_t count = 0, k = 0;
+        const struct evidence_line *lines = recorded_of(h->recorded, h->outcomes[i].id, &count);
+        while (k < count && strcmp(lines[k].ptx, program) != 0) {
+            ++k;
+        }
+        n += k < count;
+    }
+    return n;
+}
+
 static void put_table(FILE *out, const struct html *h) {
+    const bool evidence = h->recorded != NULL && h->program_count > 0;
     size_t start, columns = 0; /* none where no case has a class */
     for (size_t i = 0; i < h->count && columns == 0; ++i) {
         columns = case_class(h->outcomes[i].id, &start) < CASE_CLASSES ? case_columns(h->outcomes, h->count) : 0;
     }
-    fputs("<h2 id=\"kernels\">Kernels</h2>\n<p class=\"dim\">passed of run, by data class</p>\n<div class=\"wide\">\n"
-          "<table>\n<thead><tr><th scope=\"col\">kernel</th><th scope=\"col\">cases</th>",
-          out);
+    fprintf(out,
+            "<h2 id=\"kernels\">Kernels</h2>\n<p class=\"dim\">passed of run, by data class%s</p>\n"
+            "<div class=\"wide\" tabindex=\"0\">\n<table>\n<thead><tr><th scope=\"col\">kernel</th><th "
+            "scope=\"col\">cases</th>",
+            evidence ? "; evidence: cases that a GPU has run with this program" : "");
     for (size_t c = 0; c < columns; ++c) {
         fprintf(out, "<th scope=\"col\">%s</th>", case_classes[c]);
     }
-    fputs("</tr></thead>\n<tbody>\n", out);
+    fprintf(out, "%s</tr></thead>\n<tbody>\n", evidence ? "<th scope=\"col\">evidence</th>" : "");
     struct case_row row;
     for (size_t i = 0; i < h->count; i = row.end) {
         row = case_row(h->outcomes, h->count, i);
         size_t run = 0, passed = 0;
         for (size_t k = i; k < row.end; ++k) {
             run += !h->outcomes[k].skipped;
-            passed += outcome_verdict(&h->outcomes[k]) == VERDICT_PASS;
+            passed += html_verdict(h, k) == VERDICT_PASS;
         }
         if (!row.ran) {
             continue;
@@ -74,69 +84,15 @@ static void put_table(FILE *out, const struct html *h) {
         for (size_t c = 0; c < columns; ++c) {
             put_cell(out, row.passed[c], row.run[c]);
         }
+        if (evidence) {
+            fprintf(out, "<td>%zu/%zu</td>", recorded_in(h, i, row.end), row.end - i);
+        }
         fputs("</tr>\n", out);
     }
     fputs("</tbody>\n</table>\n</div>\n", out);
 }
 
-/* ---- evidence ---- */
-
-/* The newest line of the case; NULL: there is none. */
-static const struct evidence_line *newest(const struct html *h, const struct outcome *o) {
-    size_t count = 0;
-    return h->recorded != NULL ? recorded_of(h->recorded, o->id, &count) : NULL;
-}
-
-static void put_evidence(FILE *out, const struct html *h, const struct outcome *o) {
-    const struct evidence_line *l = newest(h, o);
-    if (l == NULL) {
-        return;
-    }
-    fputs("<p class=\"evidence\">recorded on a GPU: ", out);
-    put_verdict(out, l->verdict);
-    char *text = must_format(", %s, %s, driver %s, nvcc %s; %s", l->date, l->device, l->driver, l->toolkit,
-                             o->digest[0] == 0 || l->output[0] == 0 ? "no bytes to compare"
-                             : strcmp(l->output, o->digest) == 0    ? "the bytes of this run"
-                                                                    : "other bytes than in this run");
-    markup_text(out, text);
-    fputs("</p>\n", out);
-    free(text);
-}
-
 /* ---- red cases ---- */
-
-static char *message_of(const struct html *h, const struct outcome *o) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) {
-        return NULL;
-    }
-    terminal_failure(out, o, h->outcomes, h->count);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-static void put_oracles(FILE *out, const struct outcome *o) {
-    if (!o->judged) {
-        return;
-    }
-    fputs("<p class=\"oracles\">", out);
-    for (size_t i = 0; oracles[i] != NULL; ++i) {
-        const enum ruling r = o->rulings[i];
-        if (!oracles[i]->on_request || r != RULING_NOT_JUDGED) {
-            fprintf(out, "<span class=\"%s\">%s %s</span> ",
-                    r == RULING_FOUND   ? "bad"
-                    : r == RULING_CLEAN ? "good"
-                                        : "dim",
-                    oracles[i]->name, r == RULING_CLEAN ? "ok" : ruling_name(r));
-        }
-    }
-    fputs("</p>\n", out);
-}
 
 /* The other cases of a group. */
 static void put_alike(FILE *out, const struct html *h, const size_t *group, size_t number, size_t best, size_t alike) {
@@ -163,28 +119,51 @@ static void put_alike(FILE *out, const struct html *h, const size_t *group, size
 static void put_group(FILE *out, const struct html *h, const size_t *group, size_t number, size_t best, size_t alike) {
     const struct outcome *o = &h->outcomes[best];
     fprintf(out, "<details class=\"red\" id=\"red-%zu\"%s>\n<summary>", number, number <= 3 ? " open" : "");
-    put_verdict(out, outcome_verdict(o));
+    html_put_verdict(out, html_verdict(h, best));
     fputs(" <code>", out);
     markup_text(out, o->id);
     fputs("</code></summary>\n", out);
-    put_oracles(out, o);
-    char *message = message_of(h, o);
-    fputs("<pre tabindex=\"0\">", out);
-    markup_text(out, message != NULL ? message : "no memory for the message");
-    fputs("</pre>\n", out);
-    free(message);
-    if (number <= HTML_PICTURES) {
-        html_pictures(out, o);
-    }
-    put_evidence(out, h, o);
+    html_case(out, h, best, number <= HTML_PICTURES && ftell(out) < HTML_FULL);
     put_alike(out, h, group, number, best, alike);
     fputs("</details>\n", out);
 }
 
+static void put_limits(FILE *out, size_t number, size_t staged, size_t left, bool full) {
+    if (number > staged) {
+        fprintf(out,
+                "<p class=\"dim\">Stages and banks are those of the first %d kinds of failure, where a case is small "
+                "enough; "
+                "<code>warpproof explain CASE --html FILE</code> shows them of any.</p>\n",
+                HTML_STAGED);
+    }
+    if (full || number > HTML_PICTURES) {
+        fprintf(out, "<p class=\"dim\">%s</p>\n",
+                full ? "Later ones have no pictures: the page would be too large."
+                     : "Of the first 20 there are pictures.");
+    }
+    if (left > 0) {
+        fprintf(out, "<p class=\"dim\">and %zu more red cases of other kinds</p>\n", left);
+    }
+}
+
+size_t html_telling(const struct outcome *outcomes, size_t count, size_t telling[HTML_STAGED]) {
+    size_t *group = must_calloc(count + 1, sizeof *group), number = 0, alike;
+    for (size_t i = 0; i < count && number < HTML_STAGED; ++i) {
+        if (outcomes[i].findings.count > 0 && group[i] == 0) {
+            telling[number] = case_group(outcomes, count, i, number + 1, group, &alike);
+            ++number;
+        }
+    }
+    free(group);
+    return number;
+}
+
 static void put_red(FILE *out, const struct html *h) {
     size_t *group = must_calloc(h->count + 1, sizeof *group);
-    size_t number = 0, left = 0;
-    fputs("<h2 id=\"red\">Red cases</h2>\n", out);
+    size_t number = 0, staged = 0, left = 0;
+    if (h->totals->failed > 0) {
+        fputs("<h2 id=\"red\">Red cases</h2>\n", out);
+    }
     for (size_t i = 0; i < h->count; ++i) {
         if (h->outcomes[i].findings.count == 0 || group[i] > 0) {
             continue;
@@ -195,15 +174,22 @@ static void put_red(FILE *out, const struct html *h) {
         }
         size_t alike;
         const size_t best = case_group(h->outcomes, h->count, i, ++number, group, &alike);
+        staged += html_detail(h, best) != NULL && html_detail(h, best)->staged;
         put_group(out, h, group, number, best, alike);
     }
-    if (number == 0) {
-        fputs("<p>none</p>\n", out);
-    }
-    if (left > 0) {
-        fprintf(out, "<p class=\"dim\">and %zu more red cases of other kinds</p>\n", left);
-    }
+    put_limits(out, number, staged, left, ftell(out) >= HTML_FULL);
     free(group);
+}
+
+static void put_whole(FILE *out, const struct html *h) {
+    for (size_t i = 0; i < h->count; ++i) {
+        fputs("<h2>", out);
+        html_put_verdict(out, html_verdict(h, i));
+        fputs(" <code>", out);
+        markup_text(out, h->outcomes[i].id);
+        fputs("</code></h2>\n", out);
+        html_case(out, h, i, true);
+    }
 }
 
 /* ---- the others ---- */
@@ -235,7 +221,8 @@ static void put_passed_case(FILE *out, const struct html *h, const struct outcom
     if (!o->parity_judged) {
         fputs(" <span class=\"dim\">(parity not judged)</span>", out);
     }
-    const struct evidence_line *l = newest(h, o);
+    size_t count;
+    const struct evidence_line *l = h->recorded != NULL ? recorded_of(h->recorded, o->id, &count) : NULL;
     if (l != NULL) {
         fputs(" <span class=\"dim\">", out);
         char *text = must_format("(%s %s: %s)", l->device, l->date, verdict_name(l->verdict));
@@ -293,10 +280,14 @@ bool html_write(const char *path, const struct html *h, struct error *e) {
     bool good = out != NULL;
     if (good) {
         put_head(out, h);
-        put_table(out, h);
-        put_red(out, h);
-        put_skipped(out, h);
-        put_passed(out, h);
+        if (h->whole) {
+            put_whole(out, h);
+        } else {
+            put_red(out, h); /* first: the table of a whole gate is several screens long */
+            put_table(out, h);
+            put_skipped(out, h);
+            put_passed(out, h);
+        }
         fputs("</main>\n</body>\n</html>\n", out);
         const bool lost = ferror(out) != 0;
         good = fclose(out) == 0 && !lost;

@@ -9,27 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAPS_OF_A_CASE = 3 };
+enum { MAPS_OF_A_CASE = 3, SITES = 24, SITE_MAPS = 3 };
 
 static void begin(FILE *out, const char *caption) {
-    fputs("<figure tabindex=\"0\">\n<figcaption>", out);
+    fputs("<figure>\n<figcaption>", out);
     markup_text(out, caption);
-    fputs("</figcaption>\n", out);
+    fputs("</figcaption>\n<div class=\"wide\" tabindex=\"0\">\n", out);
 }
 
-static void put_svg(FILE *out, const char *caption, char *text) {
-    static const char space[] = " xmlns=\"http://www.w3.org/2000/svg\""; /* within HTML it goes without saying */
-    if (text == NULL) {
-        return;
-    }
-    const char *rest = strstr(text, space);
-    begin(out, caption);
-    if (rest != NULL) {
-        fprintf(out, "%.*s role=\"img\"%s", (int)(rest - text), text, rest + strlen(space));
+/* legend: text of our own, or NULL. */
+static void end(FILE *out, const char *legend) {
+    fputs("</div>\n", out);
+    if (legend != NULL) {
+        fprintf(out, "<p class=\"legend\">%s</p>\n", legend);
     }
     fputs("</figure>\n", out);
+}
+
+static void put_svg(FILE *out, const char *caption, char *text, const char *legend) {
+    if (text != NULL) {
+        begin(out, caption);
+        fputs(text, out);
+        end(out, legend);
+    }
     free(text);
 }
+
+#define LANE_LEGEND "T5 r1: register 1 of lane 5; colours: lane / 4"
 
 /* ---- lanes ---- */
 
@@ -106,7 +112,7 @@ static void put_lanes(FILE *out, const char *instruction) {
         size_t size;
         char *caption = must_format("lanes: what each holds at %s", instruction);
         if (fragment_named(names[i], &f)) {
-            put_svg(out, caption, svg_lane_map(&f, &size));
+            put_svg(out, caption, svg_page_lane_map(&f, NULL, &size), LANE_LEGEND);
         }
         free(caption);
     }
@@ -114,79 +120,198 @@ static void put_lanes(FILE *out, const char *instruction) {
 
 /* ---- banks ---- */
 
-/* The access of a finding as an access that banks are known of; 0: it is none. */
-static bool bank_op_of(const struct finding *f, struct bank_op *op) {
+/* An access of shared memory as one that banks are known of; false: it is none. */
+static bool bank_op_of(const char *instruction, uint32_t lanes, const uint32_t at[32], unsigned bytes,
+                       struct bank_op *op) {
     char words[16][16], name[48];
-    const size_t n = words_of(f->where.instruction, words, 16);
-    if (n == 0 || f->shared.lanes == 0) {
+    const size_t n = words_of(instruction, words, 16);
+    if (n == 0 || lanes == 0) {
         return false;
     }
     const bool load = strcmp(words[0], "ld") == 0, store = strcmp(words[0], "st") == 0;
     if (load || store) {
-        snprintf(name, sizeof name, "%s%u", words[0], 8 * f->shared.bytes);
+        snprintf(name, sizeof name, "%s%u", words[0], 8 * bytes);
     } else {
         char names[4][48];
-        const bool matrices = strcmp(words[0], "mma") != 0 && html_fragments_of(f->where.instruction, names) == 1;
+        const bool matrices = strcmp(words[0], "mma") != 0 && html_fragments_of(instruction, names) == 1;
         snprintf(name, sizeof name, "%s", matrices ? names[0] : "");
     }
     bool good = bank_op_named(name, op);
     for (size_t lane = 0; good && lane < 32; ++lane) {
-        good = !(f->shared.lanes >> lane & 1) || f->shared.at[lane] % op->bytes == 0;
+        good = !(lanes >> lane & 1) || at[lane] % op->bytes == 0;
     }
     return good;
 }
 
-static void put_banks(FILE *out, const struct finding *f) {
-    struct bank_op op;
-    if (!bank_op_of(f, &op)) {
-        return;
-    }
-    const uint32_t active = f->shared.lanes & bank_op_lanes(&op);
-    const struct bank_plan p = bank_plan(&op, f->shared.at, active);
-    char *caption = must_format("banks at %s, block (%u,%u,%u) warp %u: wavefronts %u, conflicts %u",
-                                f->where.instruction, f->where.block[0], f->where.block[1], f->where.block[2],
-                                f->where.warp, p.count.wavefronts, p.count.conflicts);
-    size_t size;
-    put_svg(out, caption, banks_access_svg(op.name, &op, f->shared.at, active, &size));
-    free(caption);
+#define BANK_LEGEND                                                                                                    \
+    "T4: lane 4 takes a word of this bank in this wavefront; T0+7: lane 0 and 7 more lanes take the same word; "       \
+    "colours: the first lane / 4"
+
+/* "launch 2, gpu/kernels/x.cu:143"; the caller frees it. */
+static char *place_text(const struct where *p) {
+    return p->launch > 0 ? must_format("launch %zu, %s", p->launch, where_text(p)) : must_strdup(where_text(p));
 }
 
-/* ---- a case ---- */
+/* "st.shared.v4.u32"; the caller frees it. */
+static char *name_text(const struct where *p) {
+    const char *text = p->instruction != NULL ? p->instruction : "";
+    text += text[0] == '@' ? strcspn(text, " \t") : 0;
+    text += strspn(text, " \t");
+    return must_format("%.*s", (int)strcspn(text, " \t"), text);
+}
+
+/* what: which access this is. */
+static void put_access(FILE *out, const char *what, const struct where *at, uint32_t lanes,
+                       const uint32_t addresses[32], unsigned bytes) {
+    struct bank_op op;
+    struct svg_touch touches[BANKS_TOUCHES];
+    if (at->instruction == NULL || !bank_op_of(at->instruction, lanes, addresses, bytes, &op)) {
+        return;
+    }
+    const uint32_t active = lanes & bank_op_lanes(&op);
+    const struct bank_plan p = bank_plan(&op, addresses, active);
+    char *place = place_text(at), *name = name_text(at);
+    char *caption =
+        must_format("banks, %s: %s at %s, block (%u,%u,%u) warp %u: wavefronts %u, conflicts %u", what, name, place,
+                    at->block[0], at->block[1], at->block[2], at->warp, p.count.wavefronts, p.count.conflicts);
+    size_t size;
+    const size_t count = banks_touches(&op, addresses, active, touches);
+    put_svg(out, caption, svg_page_bank_map(op.name, touches, count, &size), BANK_LEGEND);
+    free(caption);
+    free(place);
+    free(name);
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* One place in the source, as far as a finding says. */
+static bool same_place(const struct where *a, const struct where *b) {
+    return a->line == b->line && (a->file != NULL || a->ptx_line == b->ptx_line) && same_text(a->file, b->file) &&
+           a->inlined_line == b->inlined_line && same_text(a->inlined_file, b->inlined_file);
+}
+
+static void put_site(FILE *out, const struct bank_site *b) {
+    char *place = place_text(&b->where);
+    char *name = name_text(&b->where);
+    fputs("<tr><th scope=\"row\">", out);
+    markup_text(out, place);
+    fputs("</th><td class=\"word\"><code>", out);
+    markup_text(out, name);
+    fprintf(out,
+            "</code></td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td class=\"%s\">%" PRIu64 "</td><td>%u</td></tr>\n",
+            b->count.requests, b->count.wavefronts, b->count.conflicts > 0 ? "some" : "dim", b->count.conflicts,
+            b->worst.wavefronts);
+    free(place);
+    free(name);
+}
+
+static void put_sites(FILE *out, const struct bank_sites *s) {
+    if (s->count == 0) {
+        return;
+    }
+    fputs("<h3>Banks of shared memory</h3>\n<div class=\"wide\" tabindex=\"0\">\n<table>\n<thead><tr>"
+          "<th scope=\"col\">place</th><th scope=\"col\" class=\"word\">instruction</th><th scope=\"col\">accesses</th>"
+          "<th scope=\"col\">wavefronts</th><th scope=\"col\">conflicts</th><th scope=\"col\">worst access</th>"
+          "</tr></thead>\n<tbody>\n",
+          out);
+    size_t maps = 0;
+    for (size_t i = 0; i < s->count && i < SITES; ++i) {
+        put_site(out, &s->items[i]);
+    }
+    fputs(
+        "</tbody>\n</table>\n</div>\n<p class=\"legend\">of all warps; worst access: wavefronts of the one that takes "
+        "most</p>\n",
+        out);
+    if (s->count > SITES) {
+        fprintf(out, "<p class=\"dim\">and %zu more places, with fewer</p>\n", s->count - SITES);
+    }
+    for (size_t i = 0; i < s->count && maps < SITE_MAPS && s->items[i].worst.conflicts > 0; ++i, ++maps) {
+        const struct bank_site *b = &s->items[i];
+        put_access(out, "worst access", &b->where, b->worst.lanes, b->worst.at, b->worst.bytes);
+    }
+}
+
+/* ---- cells ---- */
 
 static void put_wrong(FILE *out, const struct finding *f) {
     const struct wrong_map *m = f->wrong;
+    const bool parts = m->step[0] * m->step[1] > 1;
     const char *what = f->verdict == VERDICT_UNWRITTEN ? "not written" : "wrong";
     char *part =
-        m->step[0] * m->step[1] > 1
-            ? must_format("; a square is %zu by %zu cells, its colour says how many of them", m->step[0], m->step[1])
-            : must_strdup("");
+        parts ? must_format("; a square is %zu by %zu cells, its colour says how many of them", m->step[0], m->step[1])
+              : must_strdup("");
     char *caption = must_format("%s: %zu of %zu cells are %s%s%s", f->where.buffer != NULL ? f->where.buffer : "",
                                 m->wrong, m->cells, what, m->axis[1] == NULL ? ", in lines of cells" : "", part);
     begin(out, caption);
     heat_map_put(out, m, what);
-    fputs("</figure>\n", out);
+    end(out, NULL);
     free(caption);
     free(part);
 }
 
-void html_pictures(FILE *out, const struct outcome *o) {
-    const char *shown[MAPS_OF_A_CASE] = {NULL};
+void html_wrong_cells(FILE *out, const struct outcome *o) {
     size_t count = 0;
-    for (size_t i = 0; i < o->findings.count; ++i) {
+    for (size_t i = 0; i < o->findings.count && count < MAPS_OF_A_CASE; ++i) {
         if (o->findings.items[i].wrong != NULL) {
             put_wrong(out, &o->findings.items[i]);
+            ++count;
         }
     }
+}
+
+/* ---- stages ---- */
+
+static void put_wrong_lanes(FILE *out, const struct lane_map *m) {
+    struct fragment f;
+    size_t size, wrong = 0, registers = 0;
+    if (!fragment_named(m->fragment, &f)) {
+        return;
+    }
+    for (unsigned r = 0; r < f.registers && r < LANE_MAP_REGISTERS; ++r) {
+        for (unsigned lane = 0; lane < 32; ++lane, ++registers) {
+            wrong += m->wrong[r][lane] > 0;
+        }
+    }
+    char *caption =
+        must_format("lanes of %s: %zu of %zu registers of a warp were given something wrong, %" PRIu64 " times in all",
+                    m->fragment, wrong, registers, m->all);
+    put_svg(out, caption, svg_page_lane_map(&f, m, &size),
+            "framed, with a filled corner: wrong in some mma; " LANE_LEGEND);
+    free(caption);
+}
+
+void html_fault_pictures(FILE *out, const struct finding *f, const struct bank_sites *banks) {
+    if (f->lanes != NULL) {
+        put_wrong_lanes(out, f->lanes);
+    }
+    for (size_t i = 0; i < banks->count; ++i) {
+        const struct bank_site *b = &banks->items[i];
+        if (same_place(&b->where, &f->where)) {
+            put_access(out, "worst access of this place", &b->where, b->worst.lanes, b->worst.at, b->worst.bytes);
+            return;
+        }
+    }
+}
+
+void html_access_pictures(FILE *out, const struct outcome *o, const struct bank_sites *banks) {
+    const char *shown[MAPS_OF_A_CASE] = {NULL};
+    size_t count = 0;
     for (size_t i = 0; i < o->findings.count && count < MAPS_OF_A_CASE; ++i) {
-        const char *instruction = o->findings.items[i].where.instruction;
+        const struct finding *f = &o->findings.items[i];
+        const char *instruction = f->where.instruction;
         bool again = instruction == NULL;
         for (size_t k = 0; k < count; ++k) {
             again |= instruction != NULL && strcmp(shown[k], instruction) == 0;
         }
         if (!again) {
             put_lanes(out, instruction);
-            put_banks(out, &o->findings.items[i]);
+            put_access(out, "as found", &f->where, f->shared.lanes, f->shared.at, f->shared.bytes);
             shown[count++] = instruction;
         }
+    }
+    if (banks != NULL) {
+        put_sites(out, banks);
     }
 }

@@ -6,6 +6,7 @@
 #include "terminal.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct junit_case *junit_add(struct junit *j, const char *kernel, const char *id, enum verdict v) {
     if ((j->count & (j->count + 1)) == 0) { /* room for 2^n - 1 */
@@ -25,6 +26,17 @@ void junit_property(struct junit *j, const char *name, const char *value) {
     j->properties[j->property_count++] = (struct junit_property){must_strdup(name), must_strdup(value)};
 }
 
+/* As the working folder sees it, which in a CI is the repository: nvcc writes absolute paths, and readers look a file
+ * up by its path in the repository. The caller frees it. */
+static char *path_from_here(const char *file) {
+    char *here = getcwd(NULL, 0);
+    const size_t n = here != NULL ? strlen(here) : 0;
+    const bool inside = n > 0 && strncmp(file, here, n) == 0 && file[n] == '/' && file[n + 1] != 0;
+    char *path = must_strdup(inside ? file + n + 1 : file);
+    free(here);
+    return path;
+}
+
 static void add_outcome(struct junit *j, const struct outcome *outcomes, size_t count, size_t i, bool whole) {
     const struct outcome *o = &outcomes[i];
     const enum verdict v = outcome_verdict(o);
@@ -40,7 +52,7 @@ static void add_outcome(struct junit *j, const struct outcome *outcomes, size_t 
     c->message = must_format("%.*s", (int)strcspn(f->summary != NULL ? f->summary : "", "\n"),
                              f->summary != NULL ? f->summary : "");
     if (f->where.file != NULL) {
-        c->file = must_strdup(f->where.file);
+        c->file = path_from_here(f->where.file);
         c->line = f->where.line;
     }
     size_t size;
@@ -67,9 +79,14 @@ void junit_outcomes(struct junit *j, const struct outcome *outcomes, size_t coun
         }
     }
     size_t red = 0;
-    for (size_t i = 0; i < count; ++i) {
-        red += outcomes[i].findings.count > 0;
-        add_outcome(j, outcomes, count, i, red <= JUNIT_BODIES);
+    for (size_t first = 0, end; first < count; first = end) { /* a kernel's cases: others say nothing of one of them */
+        for (end = first + 1; end < count && strcmp(outcomes[end].about, outcomes[first].about) == 0;) {
+            ++end;
+        }
+        for (size_t i = first; i < end; ++i) {
+            red += outcomes[i].findings.count > 0;
+            add_outcome(j, &outcomes[first], end - first, i - first, red <= JUNIT_BODIES);
+        }
     }
 }
 
@@ -98,6 +115,19 @@ static void put_sums(FILE *out, const struct sums *s, double seconds) {
             s->skipped, seconds);
 }
 
+/* A character that is cut in two becomes U+FFFD. */
+static void put_body(FILE *out, const char *body) {
+    const size_t size = strlen(body);
+    char *start = must_format("%.*s", JUNIT_MESSAGE, body);
+    fputc('>', out);
+    markup_text(out, start);
+    if (size > JUNIT_MESSAGE) {
+        fprintf(out, "\n... and %zu more bytes", size - JUNIT_MESSAGE);
+    }
+    fputs("</failure>\n", out);
+    free(start);
+}
+
 static void put_case(FILE *out, const struct junit_case *c) {
     fputs("    <testcase", out);
     attribute(out, "classname", c->kernel);
@@ -116,11 +146,11 @@ static void put_case(FILE *out, const struct junit_case *c) {
     if (!skipped) {
         attribute(out, "type", verdict_name(c->verdict));
     }
-    attribute(out, "message", c->message != NULL ? c->message : "");
+    char *message = must_format("%.*s", JUNIT_MESSAGE, c->message != NULL ? c->message : "");
+    attribute(out, "message", message);
+    free(message);
     if (c->body != NULL) {
-        fputc('>', out);
-        markup_text(out, c->body);
-        fputs("</failure>\n", out);
+        put_body(out, c->body);
     } else {
         fputs("/>\n", out);
     }

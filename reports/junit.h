@@ -11,7 +11,7 @@
 #include "json.h"
 
 /* Whole messages of more red cases than these are left out: readers take files of some tens of megabytes. */
-enum { JUNIT_BODIES = 1000 };
+enum { JUNIT_BODIES = 1000, JUNIT_MESSAGE = 1 << 14 /* bytes of one; the rest is counted */ };
 
 struct junit_case { /* all texts owned; those after `name` may be NULL */
     char *kernel, *name;

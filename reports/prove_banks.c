@@ -166,15 +166,20 @@ void banks_tile_text(FILE *out, const struct bank_tile *t) {
     print_access(out, &t->op, a.at, a.active, a.row);
 }
 
-char *banks_access_svg(const char *title, const struct bank_op *op, const uint32_t at[LANES], uint32_t active,
-                       size_t *size) {
+size_t banks_touches(const struct bank_op *op, const uint32_t at[LANES], uint32_t active,
+                     struct svg_touch touches[BANKS_TOUCHES]) {
     const struct bank_plan p = bank_plan(op, at, active);
-    struct svg_touch touches[LANES * 4];
     size_t count = 0;
     for (uint32_t lane = 0; lane < LANES; ++lane)
         for (uint32_t k = 0; k < (op->bytes > 4 ? op->bytes / 4 : 1) && p.wavefront[lane] != BANK_IDLE; ++k)
             touches[count++] = (struct svg_touch){lane, (at[lane] / 4 + k) % BANKS, p.wavefront[lane]};
-    return svg_bank_map(title, touches, count, size);
+    return count;
+}
+
+char *banks_access_svg(const char *title, const struct bank_op *op, const uint32_t at[LANES], uint32_t active,
+                       size_t *size) {
+    struct svg_touch touches[BANKS_TOUCHES];
+    return svg_bank_map(title, touches, banks_touches(op, at, active, touches), size);
 }
 
 char *banks_tile_svg(const struct bank_tile *t, size_t *size) {

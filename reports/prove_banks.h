@@ -7,6 +7,7 @@
 #include "../gpu/bank_table.h"
 #include "../gpu/bank_tile.h"
 #include "../gpu/statement.h"
+#include "svg.h"
 #include <stdio.h>
 
 /* The start bank of every row (of the first 64), the sum over all accesses, and the first access with the most
@@ -37,6 +38,10 @@ bool banks_table_json(const char *path, const char *table, const struct bank_tab
 
 /* Which banks the lanes of one access ask for, by wavefront (svg_bank_map): freed by the caller; NULL: no memory.
  * Addresses MUST be multiples of op->bytes. */
+/* What svg_bank_map draws of such an access: returns how many. */
+enum { BANKS_TOUCHES = 32 * 4 };
+size_t banks_touches(const struct bank_op *op, const uint32_t at[32], uint32_t active,
+                     struct svg_touch touches[BANKS_TOUCHES]);
 char *banks_access_svg(const char *title, const struct bank_op *op, const uint32_t at[32], uint32_t active,
                        size_t *size);
 

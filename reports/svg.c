@@ -36,6 +36,18 @@ static void label(FILE *out, unsigned x, unsigned y, const char *kind, const cha
     fputs("</text>\n", out);
 }
 
+/* The colours are the page's. */
+static void page_cell(FILE *out, unsigned x, unsigned y, unsigned width, unsigned height, const struct svg_cell *c) {
+    if (!c->label && !c->marked)
+        return; /* draw() has drawn the ground */
+    fprintf(out, "<rect class=\"c%u%s\" x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\"/>\n", c->colour % SVG_COLOURS,
+            c->marked ? " m" : "", x, y, width, height);
+    if (c->marked)
+        fprintf(out, "<path class=\"m\" d=\"M%u %uh8l-8 8z\"/>\n", x, y);
+    if (c->label)
+        label(out, x + width / 2, y + height / 2 + 3, c->marked ? " class=\"m\"" : "", c->label);
+}
+
 static void cell(FILE *out, unsigned x, unsigned y, unsigned width, unsigned height, const struct svg_cell *c) {
     fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\"/>\n", x, y, width, height,
             c->label ? colours[c->colour % SVG_COLOURS] : "#ffffff");
@@ -47,6 +59,38 @@ static void heading(FILE *out, unsigned x, unsigned y, const char *const *names,
     char number[16];
     snprintf(number, sizeof number, "%u", i);
     label(out, x, y, " class=\"h\"", names ? names[i] : number);
+}
+
+/* Ground and lines of a page's grid: two elements in place of one a cell. */
+static void page_ground(FILE *out, const struct svg_grid *g, unsigned w, unsigned h) {
+    fprintf(out, "<rect class=\"g\" x=\"%d\" y=\"%d\" width=\"%u\" height=\"%u\"/>\n<path class=\"l\" d=\"", LEFT, TOP,
+            g->columns * w, g->rows * h);
+    for (unsigned c = 1; c < g->columns; ++c)
+        fprintf(out, "M%u %dv%u", LEFT + c * w, TOP, g->rows * h);
+    for (unsigned r = 1; r < g->rows; ++r)
+        fprintf(out, "M%d %uh%u", LEFT, TOP + r * h, g->columns * w);
+    fputs("\"/>\n", out);
+}
+
+static void page_draw(FILE *out, const struct svg_grid *g) {
+    enum { ABOVE = 26 }; /* where the title would be */
+    const unsigned w = g->cell_width ? g->cell_width : WIDTH, h = g->cell_height ? g->cell_height : HEIGHT,
+                   width = LEFT + g->columns * w + 12, height = TOP - ABOVE + g->rows * h + 4;
+    fprintf(out, "<svg class=\"grid\" role=\"img\" width=\"%u\" height=\"%u\" viewBox=\"0 %d %u %u\" aria-label=\"",
+            width, height, ABOVE, width, height);
+    put_text(out, g->title);
+    fputs("\">\n", out);
+    page_ground(out, g, w, h);
+    label(out, LEFT + g->columns * w / 2, TOP - 22, " class=\"h\"", g->column_axis);
+    label(out, LEFT / 2 - 8, TOP - 8, " class=\"h\"", g->row_axis);
+    for (unsigned c = 0; c < g->columns; ++c)
+        heading(out, LEFT + c * w + w / 2, TOP - 8, g->column_names, c);
+    for (unsigned r = 0; r < g->rows; ++r) {
+        heading(out, LEFT / 2, TOP + r * h + h / 2 + 3, g->row_names, r);
+        for (unsigned c = 0; c < g->columns; ++c)
+            page_cell(out, LEFT + c * w, TOP + r * h, w, h, &g->cells[(size_t)r * g->columns + c]);
+    }
+    fputs("</svg>\n", out);
 }
 
 static void draw(FILE *out, const struct svg_grid *g) {
@@ -90,7 +134,7 @@ char *svg_grid(const struct svg_grid *g, size_t *size) {
     FILE *out = open_memstream(&text, size);
     if (!out)
         return NULL;
-    draw(out, g);
+    (g->page ? page_draw : draw)(out, g);
     const bool lost = ferror(out) != 0;
     if (fclose(out) != 0 || lost) {
         free(text);
@@ -127,7 +171,7 @@ static void free_names(char **names) {
     free(names);
 }
 
-char *svg_lane_map(const struct fragment *f, size_t *size) {
+static char *lane_map(const struct fragment *f, const struct lane_map *wrong, bool page, size_t *size) {
     const bool down = f->operand == FRAGMENT_B; /* k downwards */
     const unsigned run = run_of(f), across = f->columns / run, cells = f->rows * across,
                    elements = fragment_elements(f);
@@ -138,9 +182,10 @@ char *svg_lane_map(const struct fragment *f, size_t *size) {
                 const struct fragment_cell c = f->at(f, lane, r, i);
                 const unsigned at = down ? c.column / run * f->rows + c.row : c.row * across + c.column / run;
                 free((char *)grid[at].label);
-                grid[at] = (struct svg_cell){run == elements ? must_format("T%u r%u", lane, r)
-                                                             : must_format("T%u r%u.%u", lane, r, i),
-                                             lane / 4 % SVG_COLOURS};
+                grid[at] = (struct svg_cell){
+                    run == elements ? must_format("T%u r%u", lane, r) : must_format("T%u r%u.%u", lane, r, i),
+                    lane / 4 % SVG_COLOURS,
+                    wrong != NULL && lane < 32 && r < LANE_MAP_REGISTERS && wrong->wrong[r][lane] > 0};
             }
     char **along = run_names(across, run), **rows = run_names(f->rows, 1);
     char *title = must_format("%s: %s T, register r of each element, %u bits", f->name,
@@ -156,7 +201,8 @@ char *svg_lane_map(const struct fragment *f, size_t *size) {
                                .cells = grid,
                                .row_names = (const char *const *)(down ? along : rows),
                                .column_names = (const char *const *)(down ? rows : along),
-                               .cell_width = run == elements ? f->lanes > 32 ? 60 : 46 : 60};
+                               .cell_width = run == elements ? f->lanes > 32 ? 60 : 46 : 60,
+                               .page = page};
     char *text = svg_grid(&g, size);
     for (unsigned i = 0; i < cells; ++i)
         free((char *)grid[i].label);
@@ -167,9 +213,17 @@ char *svg_lane_map(const struct fragment *f, size_t *size) {
     return text;
 }
 
+char *svg_lane_map(const struct fragment *f, size_t *size) {
+    return lane_map(f, NULL, false, size);
+}
+
+char *svg_page_lane_map(const struct fragment *f, const struct lane_map *wrong, size_t *size) {
+    return lane_map(f, wrong, true, size);
+}
+
 /* ---- bank maps ---- */
 
-char *svg_bank_map(const char *title, const struct svg_touch *touches, size_t count, size_t *size) {
+static char *bank_map(const char *title, const struct svg_touch *touches, size_t count, bool page, size_t *size) {
     enum { BANKS = 32 };
     unsigned rows = 1;
     for (size_t i = 0; i < count; ++i)
@@ -198,11 +252,20 @@ char *svg_bank_map(const char *title, const struct svg_touch *touches, size_t co
                                .rows = rows,
                                .columns = BANKS,
                                .cells = cells,
-                               .cell_width = 38};
+                               .cell_width = page ? 30 : 38,
+                               .page = page};
     char *text = svg_grid(&g, size);
     for (size_t i = 0; i < (size_t)rows * BANKS; ++i)
         free((char *)cells[i].label);
     free(cells);
     free(lanes);
     return text;
+}
+
+char *svg_bank_map(const char *title, const struct svg_touch *touches, size_t count, size_t *size) {
+    return bank_map(title, touches, count, false, size);
+}
+
+char *svg_page_bank_map(const char *title, const struct svg_touch *touches, size_t count, size_t *size) {
+    return bank_map(title, touches, count, true, size);
 }

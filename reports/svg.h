@@ -5,6 +5,7 @@
 
 #include "../gpu/fragment.h"
 #include "../gpu/layout.h"
+#include "../oracles/lane_map.h"
 #include <stddef.h>
 
 enum { SVG_COLOURS = 8 };
@@ -12,6 +13,7 @@ enum { SVG_COLOURS = 8 };
 struct svg_cell {
     const char *label; /* NULL: an empty cell */
     unsigned colour;   /* 0 .. SVG_COLOURS-1 */
+    bool marked;       /* by a corner and a frame: not by colour alone */
 };
 
 struct svg_grid {
@@ -24,6 +26,8 @@ struct svg_grid {
     const char *const *notes; /* (note_count) lines below all, may be NULL */
     size_t note_count;
     unsigned cell_width, cell_height; /* pixels; 0: 44 and 18 */
+    bool page;                        /* a piece of an HTML page, whose style has the colours; without title and notes,
+                                       * which are the page's to write */
 };
 
 /* The whole document, (*size) bytes and a zero byte; freed by the caller. NULL: no memory. */
@@ -32,6 +36,8 @@ char *svg_grid(const struct svg_grid *g, size_t *size);
 /* A fragment in the usual look: its tile as a grid (B with k downwards), each cell "T<lane> r<register>"; the elements
  * of a register that lie side by side are one cell, else ".<element>" follows. */
 char *svg_lane_map(const struct fragment *f, size_t *size);
+/* The same for an HTML page, with what was wrong marked; wrong: of f, or NULL. */
+char *svg_page_lane_map(const struct fragment *f, const struct lane_map *wrong, size_t *size);
 
 /* A layout: shared memory in lines of 128 bytes, 16 bytes (four banks) a cell, each with the row and byte of the matrix
  * that come first there (+n: as many more pieces of other rows or of padding), coloured by row, and before them the
@@ -46,5 +52,6 @@ struct svg_touch {
 };
 /* Wavefronts downwards, the 32 banks across, in each cell the lanes that touch it. */
 char *svg_bank_map(const char *title, const struct svg_touch *touches, size_t count, size_t *size);
+char *svg_page_bank_map(const char *title, const struct svg_touch *touches, size_t count, size_t *size);
 
 #endif

@@ -47,8 +47,9 @@ char *svg_layout(const struct layout *l, size_t *size, struct error *e) {
     if (layout_chunks(l, chunks, (size_t)lines * CHUNKS, e)) {
         size_t longest = 16;
         for (size_t i = 0; i < (size_t)lines * CHUNKS; ++i) {
-            cells[i] = (struct svg_cell){label_of(&chunks[i]),
-                                         chunks[i].row < 0 ? SVG_COLOURS - 1 : (unsigned)chunks[i].row % SVG_COLOURS};
+            cells[i] = (struct svg_cell){.label = label_of(&chunks[i]),
+                                         .colour = chunks[i].row < 0 ? SVG_COLOURS - 1
+                                                                     : (unsigned)chunks[i].row % SVG_COLOURS};
             const size_t length = cells[i].label ? strlen(cells[i].label) : 0;
             longest = length > longest ? length : longest;
         }

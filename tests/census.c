@@ -6,10 +6,8 @@
 #include "machine_run.h"
 #include <unistd.h>
 
-/* Runs the body in one block of 64 threads with a census. */
-static void count(const char *body, size_t shared, int threads, uint32_t blocks, struct census *c) {
-    struct ptx_module *m;
-    struct trace t;
+/* Runs the body in blocks of 64 threads with a census; the trace and *m are the caller's. */
+static void run(const char *body, size_t shared, int threads, uint32_t blocks, struct ptx_module **m, struct trace *t) {
     struct error e = {""};
     uint32_t words[256] = {0};
     struct launch_buffer buffer = {
@@ -22,7 +20,13 @@ static void count(const char *body, size_t shared, int threads, uint32_t blocks,
                                 .grid = {blocks, 1, 1},
                                 .threads = threads,
                                 .options = {.census = true}};
-    cr_assert(machine_try(&test, &m, &t, &e), "%s: %s", body, e.text);
+    cr_assert(machine_try(&test, m, t, &e), "%s: %s", body, e.text);
+}
+
+static void count(const char *body, size_t shared, int threads, uint32_t blocks, struct census *c) {
+    struct ptx_module *m;
+    struct trace t;
+    run(body, shared, threads, blocks, &m, &t);
     cr_assert(census_of(&t, c), "no counts");
     trace_free(&t);
     ptx_free(m);
@@ -83,6 +87,34 @@ Test(census, threads) {
     cr_expect_eq(memcmp(&one.by_class, &seven.by_class, sizeof one.by_class), 0, "counts differ");
     census_free(&one);
     census_free(&seven);
+}
+
+/* Block b stores with a stride of 4 << (3 b mod 4) bytes: blocks 1, 5 and 9 have 8 lanes in a bank, and of equals the
+ * first counts, whatever the threads. */
+Test(census, the_worst_access_of_a_place) {
+    const char *body = "mov.u32 %r1, %ctaid.x;\nmul.lo.u32 %r2, %r1, 3;\nand.b32 %r3, %r2, 3;\nadd.u32 %r4, %r3, 2;\n"
+                       "mov.u32 %r5, %tid.x;\nshl.b32 %r6, %r5, %r4;\nst.shared.u32 [%r6], %r5;\nret;\n";
+    for (int threads = 1; threads <= 7; threads += 3) {
+        struct ptx_module *m;
+        struct trace t;
+        run(body, 2048, threads, 12, &m, &t);
+        size_t found = 0;
+        for (size_t i = 0; i < t.site_count; ++i) {
+            const struct site_access *w = &t.worst[i];
+            if (w->lanes == 0)
+                continue;
+            ++found;
+            cr_expect(w->lanes == UINT32_MAX && w->bytes == 4 && w->warp == 0 && w->block == 1 && w->wavefronts == 8 &&
+                          w->conflicts == 7,
+                      "block %llu warp %u: %u wavefronts, %u conflicts", (unsigned long long)w->block, w->warp,
+                      w->wavefronts, w->conflicts);
+            for (uint32_t lane = 0; lane < 32; ++lane)
+                cr_expect_eq(w->at[lane], lane * 32, "lane %u at %u", lane, w->at[lane]);
+        }
+        cr_expect_eq(found, 1, "%zu places", found);
+        trace_free(&t);
+        ptx_free(m);
+    }
 }
 
 TestSuite(census_command, .init = make_folder, .fini = remove_folder);

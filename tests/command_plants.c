@@ -81,7 +81,7 @@ Test(command_plants, a_plant_says_its_cases) {
 Test(command_plants, bad_arguments) {
     expect_result(run_command("plants nosuch"), 3, "no plant matches 'nosuch'");
     expect_result(run_command("plants --only machine warp_offset_dropped"), 3, "no plant is selected");
-    expect_result(run_command("plants --only all"), 2, "--only all: want machine or kernel");
+    expect_result(run_command("plants --only all"), 2, "--only all: want kernel, canary, edit or machine");
     expect_result(run_command("plants --json -"), 2, "standard output is /dev/stdout");
     expect_result(run_command("plants --plant x"), 2, "unknown or ambiguous option '--plant'");
     expect_result(run_command("plants --help"), 0, "usage: warpproof plants");
@@ -91,12 +91,14 @@ Test(command_plants, bad_arguments) {
 
 Test(command_plants, json) {
     struct result r = run_command("plants uninit_shared --json /dev/stdout");
-    cr_expect(strstr(r.text, "{\"plant\": \"uninit_shared\", \"group\": \"machine\", \"about\": ") &&
-                  strstr(r.text, "\"expect\": {\"oracle\": \"uninit\", \"verdict\": \"HAZARD\"}, \"named\": true, "
-                                 "\"clean_is_silent\": true, \"findings\": [{\"case\": \"plants/uninit_shared\", "
-                                 "\"oracle\": \"uninit\", \"verdict\": \"HAZARD\", \"summary\": ") &&
-                  strstr(r.text, "\"clean_findings\": []}\n{\"summary\": {\"passed\": 1, \"failed\": 0, "),
-              "%s", r.text);
+    cr_expect(
+        strstr(r.text, "{\"plant\": \"uninit_shared\", \"group\": \"machine\", \"about\": ") &&
+            strstr(r.text,
+                   "\"expect\": {\"oracle\": \"uninit\", \"verdict\": \"HAZARD\"}, \"from\": [], \"named\": true, "
+                   "\"clean_is_silent\": true, \"findings\": [{\"case\": \"plants/uninit_shared\", "
+                   "\"oracle\": \"uninit\", \"verdict\": \"HAZARD\", \"summary\": ") &&
+            strstr(r.text, "\"clean_findings\": []}\n{\"summary\": {\"passed\": 1, \"failed\": 0, "),
+        "%s", r.text);
     free(r.text);
 }
 
@@ -182,4 +184,107 @@ Test(command_plants, watches_are_switched, .timeout = 600) {
     expect_result(run_command("run fixtures/plants/machine/over_limit_arena.launch.yaml --set arena=135168 --arch "
                               "sm_121"),
                   1, "135168 B of shared memory, sm_121 gives a block 101376");
+}
+
+/* What `from`, `says` and `edits` may be. */
+Test(command_plants, hostile_files, .init = make_folder, .fini = remove_folder) {
+#define HEAD     "plant: p\nabout: a\nlaunch: uninit_shared.launch.yaml\nclean: {entry: uninit_shared_clean}\n"
+#define EXPECTED "expect: {oracle: uninit, verdict: HAZARD}\n"
+#define REFUSED  HEAD "expect: {oracle: input, verdict: "
+    static const struct {
+        const char *text, *says;
+        int code;
+    } rows[] = {
+        {HEAD EXPECTED "from: [C17, B102, C01]\n", "real faults: 3, in 1 plants", 0},
+        {HEAD EXPECTED "from: C17\n", "p.yaml:6:7: from must be a list, not a single value", 2},
+        {HEAD EXPECTED "from: []\n", "p.yaml:6:7: from: the list is empty", 2},
+        {HEAD EXPECTED "from: [C17, C17]\n", "p.yaml:6:13: from: C17 stands there twice", 2},
+        {HEAD EXPECTED "from: [C1]\n", "p.yaml:6:8: from: want entries such as C17 or B102", 2},
+        {HEAD EXPECTED "from: [C017]\n", "from: want entries", 2},
+        {HEAD EXPECTED "from: [C1017]\n", "from: want entries", 2},
+        {HEAD EXPECTED "from: [c17]\n", "from: want entries", 2},
+        {HEAD EXPECTED "from: [D17]\n", "from: want entries", 2},
+        {HEAD EXPECTED "from: [C17x]\n", "from: want entries", 2},
+        {HEAD EXPECTED "from: [C]\n", "from: want entries", 2},
+        {HEAD EXPECTED "from: ['']\n", "p.yaml:6:8: from is empty", 2},
+        {HEAD EXPECTED "from: [[C17]]\n", "p.yaml:6:8: from must be a single value", 2},
+        {HEAD EXPECTED "from: [C17]\nfrom: [C17]\n", "p.yaml:7:1", 2},
+        {HEAD EXPECTED "form: [C17]\n", "did you mean 'from'", 2},
+        {REFUSED "INPUT}\n", "p.yaml:5:9: expect.says: oracle input needs a part of its words", 2},
+        {REFUSED "LAUNCH, says: x}\n", "expect.verdict: a verdict that a wrong kernel gets", 2},
+        {REFUSED "INPUT, says: ''}\n", "p.yaml:5:47: says is empty", 2},
+        {REFUSED "INPUT, says: x}\n", "p is not named by oracle input (INPUT)", 1},
+        {HEAD "expect: {oracle: uninit, verdict: HAZARD, says: read of}\n", "p is not named by oracle uninit", 1},
+        {HEAD "expect: {oracle: uninit, verdict: HAZARD, says: never written}\n", "1 of 1 killed, 1 rightly", 0},
+    };
+    enter_project(
+        "cp $d/fixtures/plants/machine/uninit_shared.ptx $d/fixtures/plants/machine/uninit_shared.launch.yaml "
+        "fixtures/plants/machine/");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        put_file("fixtures/plants/machine/p.yaml", rows[i].text, strlen(rows[i].text));
+        expect_result(run_command("plants"), rows[i].code, rows[i].says);
+    }
+    leave_project();
+}
+
+/* Of a launch file and of PTX; and edits that are none. */
+Test(command_plants, edits, .init = make_folder, .fini = remove_folder) {
+#define EDIT(edits) "plant: p\nabout: a\nkernel: quantize_pad40\n" edits
+#define DIFFER      "expect: {oracle: parity, verdict: DIFFERS}\n"
+#define ONE(text)   EDIT("edits: [{" text "}]\n" DIFFER)
+    static const struct {
+        const char *text, *says;
+        int code;
+    } rows[] = {
+        {ONE("in: ptx, text: cvt.rni, becomes: cvt.rzi"), "1 of 1 killed, 1 rightly named", 0},
+        {ONE("in: ptx, text: cvt.rni, becomes: cvt.rzi, times: 1"), "1 of 1 killed, 1 rightly named", 0},
+        {ONE("in: launch, text: '{i32: nt}', becomes: '{i32: nt + 0}'"), "0 of 1 killed, 0 rightly named", 1},
+        {ONE("in: ptx, text: cvt.rnj, becomes: x"), "'cvt.rnj' stands 0 times in ", 1},
+        {ONE("in: ptx, text: shfl, becomes: x"), "'shfl' stands 12 times in ", 1},
+        {ONE("in: ptx, text: cvt.rni, becomes: cvt.rnj"), "quantize_pad40.ptx:127:", 1},
+        {ONE("in: launch, text: 'block:', becomes: 'black:'"), "quantize_pad40.yaml:7:", 1},
+        {ONE("in: launch, text: nt, becomes: nt"), "p.yaml:4:41: becomes: the same as text", 2},
+        {ONE("in: launch, text: '', becomes: nt"), "p.yaml:4:28: text is empty", 2},
+        {ONE("in: cuda, text: a, becomes: b"), "p.yaml:4:14: in cannot be 'cuda'; allowed: launch, ptx", 2},
+        {ONE("in: ptx, text: a, becomes: b, times: 0"), "times", 2},
+        {ONE("in: ptx, text: a, becomes: [b]"), "becomes must be a single value", 2},
+        {ONE("in: ptx, text: a"), "becomes", 2},
+        {ONE("in: ptx, text: a, becomes: b, from: c"), "from", 2},
+        {EDIT("edits: []\n" DIFFER), "p.yaml:4:8: edits: the list is empty", 2},
+        {EDIT("edits: [a]\n" DIFFER), "p.yaml:4:9: an edit must be a mapping", 2},
+        {EDIT(DIFFER), "edits", 2},
+        {EDIT("edits: [{in: ptx, text: a, becomes: b}]\nptx: a.ptx\n" DIFFER), "p.yaml:5:1", 2},
+    };
+    enter_project("mkdir -p fixtures/plants/edit fixtures/cases gpu/kernels && "
+                  "cp $d/gpu/kernels/quantize_pad40.yaml gpu/kernels/ && "
+                  "printf 'kernels: [quantize_pad40]\\nshapes: {nt: [1], id: [32, 64]}\\ndata: [rand]\\nseeds: [1]\\n'"
+                  " > fixtures/cases/a.yaml");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        put_file("fixtures/plants/edit/p.yaml", rows[i].text, strlen(rows[i].text));
+        expect_result(run_command("plants"), rows[i].code, rows[i].says);
+    }
+    expect_result(run_command("gate --plant p"), 2, "edits");
+    put_file("fixtures/plants/edit/p.yaml", rows[0].text, strlen(rows[0].text));
+    expect_result(run_command("gate --plant p"), 2, "plant p is one of a kernel's words: warpproof plants p");
+    expect_result(run_command("list plants"), 0, "edit     p                        parity DIFFERS: a\n");
+    leave_project();
+}
+
+/* A plant is run until it is named; its canary build is a plant of its own. */
+Test(command_plants, canary_builds_and_entries) {
+    struct result r = run_command("plants sda_q_tiled_by_16 --json /dev/stdout");
+    cr_expect(strstr(r.text, "\"group\": \"canary\"") &&
+                  strstr(r.text, "\"expect\": {\"oracle\": \"canary\", \"verdict\": \"GUARD\"}, \"from\": [\"C30\"]") &&
+                  strstr(r.text, "real faults: 1, in 1 plants") && strstr(r.text, "2 of 2 killed, 2 rightly named"),
+              "%s", r.text);
+    free(r.text);
+    expect_result(run_command("explain */quantize_pad40/nt1.id32/rand/s1 --plant codes_truncated"), 2,
+                  "plant codes_truncated is one of a kernel's words: warpproof plants codes_truncated");
+    expect_result(run_command("plants --only canary"), 0, "canary             2       2              2");
+    expect_result(run_command("plants --only edit 'codes_*'"), 0, "clean twins: 1 runs, 0 false alarms");
+    r = run_command("list plants");
+    cr_expect(r.code == 0 && strstr(r.text, "canary   sda_q_tiled_by_16        canary GUARD: ") &&
+                  strstr(r.text, " [C30]\n"),
+              "%s", r.text);
+    free(r.text);
 }

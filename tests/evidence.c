@@ -1,6 +1,7 @@
 /* warpproof evidence: what a (stand-in for a) GPU gave is recorded; every way in which it stops being true is red. */
 #include "../ref/checked.h"
 #include "command_run.h"
+#include "junit_check.h"
 #include "markup_check.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ Test(evidence, a_record_holds) {
 static char *read_report(const char *name) {
     struct result r = run_shell(must_format("cat %s/%s", run_folder, name));
     char *fault = markup_fault(r.text, strlen(r.text), strstr(name, ".html") != NULL);
+    fault = fault == NULL && strstr(name, ".xml") != NULL ? junit_fault(r.text) : fault;
     cr_assert(r.code == 0 && fault == NULL, "%s: %s", name, fault ? fault : r.text);
     return r.text;
 }

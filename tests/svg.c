@@ -177,7 +177,8 @@ Test(svg, where_cells_are) {
 }
 
 Test(svg, grids) {
-    static const struct svg_cell cells[] = {{"a<b>&\"c\"", 0}, {NULL, 0}, {"x\ny", 9}, {"z", 7}};
+    static const struct svg_cell cells[] = {
+        {"a<b>&\"c\"", 0, false}, {NULL, 0, false}, {"x\ny", 9, false}, {"z", 7, false}};
     static const char *const names[] = {"left", "right"};
     const struct svg_grid g = {.title = "1 < 2",
                                .row_axis = "r",

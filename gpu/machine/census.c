@@ -28,6 +28,32 @@ static unsigned sectors_of(const uint64_t addr[LANES], uint32_t mask, unsigned b
     return count;
 }
 
+void census_keep_worst(struct site_access *into, const struct site_access *one) {
+    const bool worse = into->lanes == 0                      ? true
+                       : one->conflicts != into->conflicts   ? one->conflicts > into->conflicts
+                       : one->wavefronts != into->wavefronts ? one->wavefronts > into->wavefronts
+                                                             : one->block < into->block;
+    if (one->lanes != 0 && worse)
+        *into = *one;
+}
+
+static void keep(struct warp *w, const struct record *r, const uint32_t at[LANES], uint32_t lanes, unsigned bytes,
+                 struct bank_count n) {
+    struct site_access *worst = &w->block->worst[r->site];
+    if (worst->lanes != 0 && n.conflicts <= worst->conflicts && n.wavefronts <= worst->wavefronts &&
+        w->block->number >= worst->block)
+        return; /* the usual case, without a copy */
+    struct site_access one = {.lanes = lanes,
+                              .bytes = bytes,
+                              .warp = w->number,
+                              .wavefronts = n.wavefronts,
+                              .conflicts = n.conflicts,
+                              .block = w->block->number};
+    for (unsigned lane = 0; lane < LANES; ++lane)
+        one.at[lane] = lanes >> lane & 1 ? at[lane] : 0;
+    census_keep_worst(worst, &one);
+}
+
 void op_count_access(struct warp *w, const struct record *r, uint32_t mask) {
     const struct access *x = &w->block->machine->program->accesses[r->c];
     struct site_count *count = &w->block->counts[r->site];
@@ -56,6 +82,7 @@ void op_count_access(struct warp *w, const struct record *r, uint32_t mask) {
                                                x->bytes, matrices, shared, in_shared);
         count->wavefronts += n.wavefronts;
         count->conflicts += n.conflicts;
+        keep(w, r, shared, in_shared, x->bytes, n);
     }
     count->sectors += sectors_of(global, in_global, x->bytes);
 }

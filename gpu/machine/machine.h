@@ -389,6 +389,7 @@ struct block { /* one block in execution; reused by its CPU thread */
     struct event_table events;
     struct barrier barriers[16];
     struct site_count *counts;       /* (sites) with options.census, else NULL */
+    struct site_access *worst;       /* (sites) likewise */
     struct hazards *hazards;         /* NULL: not watched */
     struct valid *valid;             /* NULL: not watched */
     struct async *async;             /* NULL: the program copies nothing */
@@ -481,6 +482,8 @@ enum { ATOMIC_RETURNS = 1 << 16 }; /* the old value goes to the destinations */
 /* matrix.c: stmatrix: a = address, b = matrices | LDMATRIX_TRANS | LDMATRIX_WIDE, wide = sources; movmatrix: dst, a. */
 handler op_stmatrix, op_movmatrix;
 
+/* census.c: *into becomes the worse of the two (launch.h), whichever came first. */
+void census_keep_worst(struct site_access *into, const struct site_access *one);
 /* census.c: counts instruction r->site as executed; counts one access (c, a and imm as of its record). */
 handler op_count_executed, op_count_access;
 handler op_literature; /* ahead of an mma whose model is the literature's: the event that says so */

@@ -239,6 +239,7 @@ static bool block_open(struct block *b, struct machine *m, struct error *e) {
     b->shared = aligned_alloc(64, b->poison + SHARED_POISON);
     b->memory = aligned_alloc(64, m->warps * (p->file_bytes + pred_bytes));
     b->counts = m->launch->options.census ? must_calloc(p->site_count + 1, sizeof *b->counts) : NULL;
+    b->worst = m->launch->options.census ? must_calloc(p->site_count + 1, sizeof *b->worst) : NULL;
     events_open(&b->events, p->site_count + 1);
     if (!b->warps || !b->sites || !b->shared || !b->memory)
         return fail(e, "no memory for the registers of a block (%zu bytes)",
@@ -264,7 +265,7 @@ static void block_close(struct block *b) {
     frames_close(b);
     prints_close(b);
     async_close(b);
-    free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts);
+    free(b->warps), free(b->sites), free(b->shared), free(b->memory), free(b->counts), free(b->worst);
     events_close(&b->events);
 }
 
@@ -373,8 +374,10 @@ static void start_over(struct machine *m, struct block *blocks, int threads, uin
         events_open(&blocks[i].events, m->program->site_count + 1);
         prints_clear(&blocks[i]);
         blocks[i].macs = 0;
-        if (blocks[i].counts)
+        if (blocks[i].counts) {
             memset(blocks[i].counts, 0, (m->program->site_count + 1) * sizeof *blocks[i].counts);
+            memset(blocks[i].worst, 0, (m->program->site_count + 1) * sizeof *blocks[i].worst);
+        }
     }
 }
 
@@ -407,11 +410,14 @@ static bool run_passes(struct machine *m, struct block *blocks, int threads, uin
     return !e->text[0];
 }
 
-static void add_counts(struct trace *t, const struct site_count *from, size_t sites) {
+static void add_counts(struct trace *t, const struct block *b, size_t sites) {
+    const struct site_count *from = b->counts;
     if (!from)
         return;
     t->counts = t->counts ? t->counts : must_calloc(sites + 1, sizeof *t->counts);
+    t->worst = t->worst ? t->worst : must_calloc(sites + 1, sizeof *t->worst);
     for (size_t i = 0; i < sites; ++i) {
+        census_keep_worst(&t->worst[i], &b->worst[i]);
         struct site_count *to = &t->counts[i];
         to->executed += from[i].executed;
         to->requests += from[i].requests;
@@ -446,7 +452,7 @@ static bool run_launch(struct machine *m, int threads, struct trace *t, struct e
         for (int i = 0; i < threads; ++i) {
             events_merge(&all, &blocks[i].events);
             t->macs += blocks[i].macs;
-            add_counts(t, blocks[i].counts, m->program->site_count);
+            add_counts(t, &blocks[i], m->program->site_count);
         }
         t->events = events_sorted(&all);
         t->event_count = all.count;

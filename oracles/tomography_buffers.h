@@ -1,0 +1,61 @@
+/* Plain buffers: which elements of the inputs change which cells of the outputs. */
+#ifndef ORACLES_TOMOGRAPHY_BUFFERS_H
+#define ORACLES_TOMOGRAPHY_BUFFERS_H
+
+#include "tomography_parts.h"
+
+/* Contents of the inputs that a launch begins with. */
+enum contents {
+    CONTENTS_OWN,     /* what the launch file says */
+    CONTENTS_GENERAL, /* values that are all different and none of which is 0 */
+};
+
+struct elements_changed { /* of one input: element i is changed where (i >> shift & 1) == bit, and first <= i < last */
+    size_t buffer, first, last, step; /* every step-th from first */
+    unsigned shift;
+    int bit;    /* -1: all of first .. last - 1 */
+    bool other; /* instead all that are not */
+    int value;  /* which of the changes */
+};
+
+struct plain {
+    struct prober *p;
+    enum contents contents;
+    size_t *types; /* (buffers) bytes of an element */
+    size_t buffers;
+    uint8_t **base; /* (buffers) outputs of the launch in which nothing is changed; NULL: an input alone */
+    bool **noisy;   /* (buffers) (cells) whose bytes two launches of the same gave differently */
+    struct launch_buffer *described; /* (buffers) sizes and names, no data */
+    struct error *e;
+};
+
+/* Runs with these elements changed (NULL: none). *changed[o] (cells of output o): has other bytes than base. */
+enum probe_end plain_launch(struct plain *x, const struct elements_changed *c, struct bound *b);
+/* With the launch file's own contents, but of one buffer each element is the one `shift` on. */
+enum probe_end plain_shifted(struct plain *x, size_t buffer, long long shift, struct bound *b);
+/* Flags the cells of output o that differ from base. */
+void plain_changed(const struct plain *x, const struct bound *b, size_t o, bool *flags);
+size_t plain_cells(const struct plain *x, size_t buffer);
+bool plain_is_input(const struct plain *x, size_t buffer);
+bool plain_is_output(const struct plain *x, size_t buffer);
+
+/* What each cell of output o consumed of input i, once it is known. */
+enum dependence { DEPENDS_NOT, DEPENDS_ONE, DEPENDS_MANY, DEPENDS_OPEN };
+struct dependences {
+    size_t output, input, cells;
+    uint8_t *kind;   /* (cells) enum dependence */
+    size_t *element; /* (cells) of DEPENDS_ONE; of DEPENDS_MANY the bits in which all agree */
+    size_t *mask;    /* (cells) of DEPENDS_MANY: the bits in which they do not */
+    size_t launches;
+};
+
+/* Lines for what the dependences show. wrong: (cells) by the launch file's `expect`, or NULL; want: (cells) the element
+ * that gives the expected bytes, SIZE_MAX: not found; or NULL. */
+void plain_tell(struct plain *x, const struct dependences *d, const bool *wrong, const size_t *want);
+/* Sets: first, step and last of some cells. */
+enum probe_end plain_sets(struct plain *x, const struct dependences *d);
+/* want (cells): with which element in place of the one that it consumed a wrong cell has the expected bytes. */
+enum probe_end plain_want(struct plain *x, const struct dependences *d, const bool *wrong, const uint8_t *expected,
+                          size_t *want);
+
+#endif
