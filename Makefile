@@ -102,10 +102,10 @@ witness-mma: $(BUILD)/witness-mma ## floating-point mma against MMA-Sim from PyP
 plants: build ## plant every fault, of the kernels and of the small ones: who names it, and whether its clean twin is silent
 	@$(BUILD)/warpproof plants $(ARGS)
 
-MUTATED := mmq_wide_ldb_kd8 mmq_half_t mmq_llama_q4_k_j16 mmq_narrow_raw_kd8 matvec_q4_k quantize_pad40_t gemm_f16
+MUTATED := mmq_wide_ldb_kd8 mmq_half_t mmq_llama_q4_k_j16 mmq_narrow_raw_kd8 matvec_q4_k quantize_pad40_t gemm_f16 dequantize_q4_k
 
-mutants: build ## 2400 mutants of seven kernels' PTX: who names them, and what passes; minutes, not part of CI
-	@$(BUILD)/warpproof mutate $(if $(ARGS),$(ARGS),--sample 2400 $(MUTATED))
+mutants: build ## 300 mutants of each of eight kernels' PTX: who names them, and what passes; minutes, not part of CI
+	@$(BUILD)/warpproof mutate $(if $(ARGS),$(ARGS),--each 300 $(MUTATED))
 
 TIME := 60
 

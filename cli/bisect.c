@@ -1,5 +1,6 @@
 /* warpproof bisect: which instruction of a program, or which commit of a repository, made a kernel wrong. */
 #include "bisect.h"
+#include "../gpu/yaml.h"
 #include "../ref/checked.h"
 #include "command.h"
 #include <omp.h>
@@ -33,15 +34,18 @@ static const char usage[] =
     "  --set NAME=VALUE   a value for the launch file's expressions; may be repeated\n"
     "  --data CLASS       the data of made operands: exact, coded, adv or rand (default: each, up to a red one)\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
+    "  --build-timeout N  a build that takes more than N seconds fails (default: as long as it likes)\n"
+    "  --json FILE        write one JSON line, whole or not at all; standard output is /dev/stdout, not -\n"
     "  --arch NAME        the architecture whose limits and tensor cores count (default sm_90)\n"
     "  -j, --threads N    CPU threads (default: all)\n"
     "  --help             this text\n"
     "\n"
-    "exit: 1 a difference, or the first bad commit, was found; 0 the programs do not differ; 2 input or usage error: "
+    "exit: 0 nothing differs; 1 a difference, or the first bad commit, was found; 2 input or usage error: also where "
     "the\n"
-    "bad revision is right, the good one wrong, neither can be judged; 3 nothing ran, or commits that cannot be "
-    "judged\n"
-    "hide the first bad one\n";
+    "bad revision is right, the good one wrong, or either cannot be judged; 3 it cannot be judged: nothing ran, the "
+    "output\n"
+    "is equal and a step of programs that are not alike is not, or commits that cannot be judged hide the first bad "
+    "one\n";
 
 /* ---- what the files of bisect share ---- */
 
@@ -73,10 +77,11 @@ char *bisect_ptx_path(const struct bisect_options *o, const struct spec *spec) {
 /* ---- the command ---- */
 
 static int check(const struct bisect_options *o) {
-    const bool git = o->good != NULL || o->bad != NULL || o->repo != NULL || o->build != NULL || o->ptx_out != NULL;
+    const bool git = o->good != NULL || o->bad != NULL || o->repo != NULL || o->build != NULL || o->ptx_out != NULL ||
+                     o->build_seconds > 0;
     if (o->ptx[0] != NULL && git) {
-        return usage_error("bisect", "--ptx compares two files: --good, --bad, --repo, --build and --ptx-out do not go "
-                                     "with it");
+        return usage_error("bisect", "--ptx compares two files: --good, --bad, --repo, --build, --build-timeout and "
+                                     "--ptx-out do not go with it");
     }
     if ((o->what != NULL) == (o->launch != NULL)) {
         return usage_error("bisect", o->what != NULL ? "a case and --launch: want one of them"
@@ -105,13 +110,24 @@ static int bisect_any(struct bisect_options *o) {
     return code;
 }
 
-enum { PTX = SUBJECT_OPTIONS, GOOD, BAD, REPO, BUILD, PTX_OUT, LAUNCH, STEP, KEEP };
+enum { PTX = SUBJECT_OPTIONS, GOOD, BAD, REPO, BUILD, PTX_OUT, LAUNCH, STEP, KEEP, BUILD_TIMEOUT };
 
 static int take(int c, struct bisect_options *o) {
     static const char *const names[] = {"--good", "--bad", "--repo", "--build", "--ptx-out", "--launch"};
     const char **const values[] = {&o->good, &o->bad, &o->repo, &o->build, &o->ptx_out, &o->launch};
     if (c == STEP) {
         o->step = true;
+        return -1;
+    }
+    if (c == BUILD_TIMEOUT) {
+        int64_t n;
+        if (o->build_seconds > 0) {
+            return usage_error("bisect", "--build-timeout is given twice");
+        }
+        if (yaml_parse_integer(optarg, &n) != NULL || n < 1 || n > 1000000) {
+            return usage_error("bisect", "--build-timeout %s: want seconds, 1 .. 1000000", optarg);
+        }
+        o->build_seconds = (unsigned)n;
         return -1;
     }
     return c == KEEP  ? take_once("bisect", "--keep", &o->keep)
@@ -130,6 +146,8 @@ int bisect_main(int argc, char **argv) {
                                           {"launch", required_argument, NULL, LAUNCH},
                                           {"step", no_argument, NULL, STEP},
                                           {"keep", required_argument, NULL, KEEP},
+                                          {"build-timeout", required_argument, NULL, BUILD_TIMEOUT},
+                                          {"json", required_argument, NULL, JUDGING_JSON},
                                           {"arch", required_argument, NULL, JUDGING_ARCH},
                                           {"threads", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
@@ -139,8 +157,9 @@ int bisect_main(int argc, char **argv) {
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         code = c >= SUBJECT_SET && c < SUBJECT_OPTIONS ? subject_option("bisect", c, &o.subject)
-               : c >= SUBJECT_OPTIONS && c <= KEEP     ? take(c, &o)
-                                                       : judging_option("bisect", usage, argc, argv, c, &o.judging);
+               : c >= SUBJECT_OPTIONS && c <= BUILD_TIMEOUT
+                   ? take(c, &o)
+                   : judging_option("bisect", usage, argc, argv, c, &o.judging);
     }
     if (code < 0 && o.ptx[0] != NULL && optind < argc) { /* the second of the two stands first among what is left */
         o.ptx[1] = argv[optind++];

@@ -15,7 +15,8 @@ struct bisect_options {
     const char *ptx_out;    /* the PTX that a commit is judged by, from its own folder, or NULL: the launch file's */
     bool step;              /* --step: of bisect itself: the commit that is checked out in `repo` */
     const char *keep;       /* with it: a copy of the PTX that was judged, or NULL */
-    struct judging judging; /* threads, architecture */
+    unsigned build_seconds; /* --build-timeout; 0: none */
+    struct judging judging; /* threads, architecture, --json */
 };
 
 /* The subject of o->what or o->launch, in which `in` is ahead of a launch file that is no absolute path; NULL: as it

@@ -1,7 +1,7 @@
 /* warpproof bisect: the first bad commit of a kernel author's repository, by `git bisect run` in a worktree of its own.
  * All that is run is a process of its own (child.h), commits among them: bisect_step.c. */
 #include "../ref/checked.h"
-#include "bisect.h"
+#include "bisect_hunt.h"
 #include "child.h"
 #include "command.h"
 #include <errno.h>
@@ -13,48 +13,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_WORDS = 40 + 2 * SETS_MAX };
-struct words { /* of a command */
-    const char *at[MOST_WORDS];
-    size_t count;
-};
-
-struct hunt {
-    const struct bisect_options *o;
-    char *self, *root;  /* absolute */
-    char *top;          /* of the author's repository */
-    char *place, *tree; /* a temporary folder, the worktree in it */
-    bool added;         /* the worktree is known to git */
-    char *good, *bad;   /* commits */
-    struct words step;  /* the command that judges a commit */
-    char *made[SETS_MAX + 2];
-    size_t made_count;
-    size_t judged, skipped;
-    struct error *e;
-};
-
-static void word(struct words *w, const char *text) {
+void hunt_word(struct words *w, const char *text) {
     w->at[w->count++] = text; /* MOST_WORDS holds all; the array ends with NULL */
 }
 
 /* git in this folder. The author's hooks do not run, and nothing is done on the side. */
-static int git(const struct hunt *h, const char *folder, char **output, const struct words *more) {
+int hunt_git(const struct hunt *h, const char *folder, char **output, const struct words *more) {
     struct words w = {.count = 0};
     static const char *const always[] = {
         "git",       "--no-pager", "--no-optional-locks",  "-c", "core.hooksPath=/dev/null", "-c",
         "gc.auto=0", "-c",         "core.fsmonitor=false", "-c", "advice.detachedHead=false"};
     (void)h;
     for (size_t i = 0; i < sizeof always / sizeof *always; ++i) {
-        word(&w, always[i]);
+        hunt_word(&w, always[i]);
     }
     for (size_t i = 0; i < more->count; ++i) {
-        word(&w, more->at[i]);
+        hunt_word(&w, more->at[i]);
     }
     return child_run(&(struct child){.argv = w.at, .folder = folder}, output);
 }
-#define GIT(h, folder, output, ...)                                                                                    \
-    git(h, folder, output, &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
-
 static bool interrupted(struct hunt *h) {
     return children_interrupted() && !fail(h->e, "interrupted");
 }
@@ -65,11 +42,12 @@ static bool find_repository(struct hunt *h) {
     const char *folder = h->o->repo != NULL ? h->o->repo : ".";
     char *text;
     const int code = GIT(h, folder, &h->top, "rev-parse", "--show-toplevel");
+    if (code == 127 && access(folder, X_OK) == 0) {
+        return fail(h->e, "git cannot be run: %.600s", h->top);
+    }
     if (code != 0) {
-        return fail(h->e,
-                    code == 127 && access(folder, X_OK) == 0 ? "%.600s: git cannot be run"
-                                                             : "%.600s: no working tree of a git repository",
-                    folder);
+        const int n = (int)strcspn(h->top, "\n");
+        return fail(h->e, "%.600s: no working tree of a git repository (%.*s)", folder, n > 300 ? 300 : n, h->top);
     }
     const bool read = GIT(h, h->top, &text, "status", "--porcelain", "--untracked-files=no") == 0;
     const int n = (int)strcspn(text, "\n");
@@ -88,7 +66,15 @@ static bool resolve(struct hunt *h, const char *revision, const char *what, char
     const bool found =
         GIT(h, h->top, commit, "rev-parse", "--verify", "--quiet", "--end-of-options", name) == 0 && (*commit)[0] != 0;
     free(name);
-    return found || fail(h->e, "%s %.300s: %.600s has no such commit", what, revision, h->top);
+    if (found) {
+        return true;
+    }
+    char *shallow;
+    GIT(h, h->top, &shallow, "rev-parse", "--is-shallow-repository");
+    fail(h->e, "%s %.300s: %.600s has no such commit%s", what, revision, h->top,
+         strcmp(shallow, "true") == 0 ? ", and it is a shallow clone: git fetch --unshallow gets the others" : "");
+    free(shallow);
+    return false;
 }
 
 /* ---- the worktree ---- */
@@ -136,55 +122,74 @@ static void remove_worktree(struct hunt *h) {
     }
 }
 
+/* ---- the launch file ---- */
+
+/* A path into the repository is that of its commits; one elsewhere is the same for every commit, and so is its PTX. */
+static bool place_launch(struct hunt *h) {
+    const char *given = h->o->launch;
+    if (given == NULL || given[0] != '/') {
+        h->launch = given != NULL ? must_strdup(given) : NULL;
+        return true;
+    }
+    char *real = realpath(given, NULL), *top = realpath(h->top, NULL);
+    const size_t n = top != NULL ? strlen(top) : 0;
+    const char *path = real != NULL ? real : given;
+    const bool inside = n > 0 && strncmp(path, top, n) == 0 && path[n] == '/';
+    h->launch = must_strdup(inside ? path + n + 1 : given);
+    free(real);
+    free(top);
+    return inside || h->o->ptx_out != NULL ||
+           fail(h->e, "%.600s is not in the repository: --ptx-out says which PTX of it is judged", given);
+}
+
 /* ---- one commit ---- */
 
 static void make_step(struct hunt *h) {
     const struct bisect_options *o = h->o;
     struct words *w = &h->step;
     static const char *const begin[] = {"bisect", "--step", "--repo"};
-    char threads[16];
-    word(w, h->self);
+    char number[16];
+    hunt_word(w, h->self);
     for (size_t i = 0; i < sizeof begin / sizeof *begin; ++i) {
-        word(w, begin[i]);
+        hunt_word(w, begin[i]);
     }
-    word(w, h->tree);
+    hunt_word(w, h->tree);
     for (size_t i = 0; i < o->subject.sets.count; ++i) {
         const struct shape_value *v = &o->subject.sets.values[i];
-        word(w, "--set");
-        word(w, h->made[h->made_count++] = must_format("%s=%" PRId64, v->name, (int64_t)v->value));
+        hunt_word(w, "--set");
+        hunt_word(w, h->made[h->made_count++] = must_format("%s=%" PRId64, v->name, (int64_t)v->value));
     }
     if (o->subject.one_class) {
-        word(w, "--data");
-        word(w, data_class_names[o->subject.class]);
+        hunt_word(w, "--data");
+        hunt_word(w, data_class_names[o->subject.class]);
     }
     if (o->subject.seeded) {
-        word(w, "--seed");
-        word(w, h->made[h->made_count++] = must_format("%" PRIu64, o->subject.seed));
+        hunt_word(w, "--seed");
+        hunt_word(w, h->made[h->made_count++] = must_format("%" PRIu64, o->subject.seed));
     }
     if (o->judging.launch.arch != NULL) {
-        word(w, "--arch");
-        word(w, o->judging.launch.arch->name);
+        hunt_word(w, "--arch");
+        hunt_word(w, o->judging.launch.arch->name);
     }
-    snprintf(threads, sizeof threads, "%d", o->judging.threads);
-    word(w, "-j");
-    word(w, h->made[h->made_count++] = must_strdup(threads));
+    snprintf(number, sizeof number, "%d", o->judging.threads);
+    hunt_word(w, "-j");
+    hunt_word(w, h->made[h->made_count++] = must_strdup(number));
+    if (o->build_seconds > 0) {
+        snprintf(number, sizeof number, "%u", o->build_seconds);
+        hunt_word(w, "--build-timeout");
+        hunt_word(w, h->made[h->made_count++] = must_strdup(number));
+    }
     const char *const more[][2] = {
-        {"--build", o->build}, {"--ptx-out", o->ptx_out}, {"--launch", o->launch}, {"--", o->what}};
+        {"--build", o->build}, {"--ptx-out", o->ptx_out}, {"--launch", h->launch}, {"--", o->what}};
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
         if (more[i][1] != NULL) {
-            word(w, more[i][0]);
-            word(w, more[i][1]);
+            hunt_word(w, more[i][0]);
+            hunt_word(w, more[i][1]);
         }
     }
 }
 
-struct verdict_of { /* of one commit */
-    int code;       /* BISECT_GOOD ... */
-    char *head;     /* "bad 0123456789ab subject: reason" */
-    char *text;     /* what follows it */
-};
-
-static void verdict_free(struct verdict_of *v) {
+void hunt_verdict_free(struct verdict_of *v) {
     free(v->head);
     free(v->text);
     *v = (struct verdict_of){0};
@@ -204,12 +209,14 @@ static void show_head(struct hunt *h, const char *line) {
     const size_t kind = strcspn(line, " "), n = strcspn(line, "\n");
     ++h->judged;
     h->skipped += strncmp(line, "skip", 4) == 0;
+    h->heads = must_realloc(h->heads, h->judged, sizeof *h->heads);
+    h->heads[h->judged - 1] = must_format("%.*s", (int)n, line);
     printf("%-5.*s%.*s\n", (int)kind, line, (int)(n - kind), line + kind);
     fflush(stdout);
 }
 
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
-static bool judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v) {
+bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v) {
     char *text;
     *v = (struct verdict_of){.code = BISECT_STOP};
     if (GIT(h, h->tree, &text, "checkout", "--detach", "--quiet", "--force", commit) != 0) {
@@ -221,10 +228,10 @@ static bool judge(struct hunt *h, const char *commit, const char *keep, bool sho
     struct words w = {.count = 0};
     for (size_t i = 0; i < h->step.count; ++i) {
         if (i == 3 && keep != NULL) { /* ahead of --repo */
-            word(&w, "--keep");
-            word(&w, keep);
+            hunt_word(&w, "--keep");
+            hunt_word(&w, keep);
         }
-        word(&w, h->step.at[i]);
+        hunt_word(&w, h->step.at[i]);
     }
     v->code = child_run(&(struct child){.argv = w.at}, &text);
     const char *head = next_step(text);
@@ -247,7 +254,7 @@ static bool judge(struct hunt *h, const char *commit, const char *keep, bool sho
 
 static bool check_bad(struct hunt *h) {
     struct verdict_of v;
-    if (!judge(h, h->bad, NULL, true, &v)) {
+    if (!hunt_judge(h, h->bad, NULL, true, &v)) {
         return false;
     }
     const bool good = v.code == BISECT_BAD ||
@@ -255,7 +262,7 @@ static bool check_bad(struct hunt *h) {
                            v.code == BISECT_GOOD ? "the bad revision passes, and there is nothing to find: %.1000s"
                                                  : "the bad revision cannot be judged: %.1000s",
                            v.head + strcspn(v.head, " ") + 1);
-    verdict_free(&v);
+    hunt_verdict_free(&v);
     return good;
 }
 
@@ -264,7 +271,7 @@ static bool check_good(struct hunt *h) {
     if (GIT(h, h->top, NULL, "merge-base", "--is-ancestor", h->good, h->bad) != 0) {
         return interrupted(h) || fail(h->e, "the good revision is no ancestor of the bad one");
     }
-    if (!judge(h, h->good, NULL, true, &v)) {
+    if (!hunt_judge(h, h->good, NULL, true, &v)) {
         return false;
     }
     const bool good =
@@ -272,7 +279,7 @@ static bool check_good(struct hunt *h) {
         fail(h->e,
              v.code == BISECT_BAD ? "the good revision is bad: %.1000s" : "the good revision cannot be judged: %.1000s",
              v.head + strcspn(v.head, " ") + 1);
-    verdict_free(&v);
+    hunt_verdict_free(&v);
     return good;
 }
 
@@ -288,7 +295,7 @@ static bool search_good(struct hunt *h) {
         char *name, *commit;
         last = n < depth ? n : depth;
         name = must_format("%s~%" PRIu64, from, last);
-        good = resolve(h, name, "--good", &commit) && judge(h, commit, NULL, true, &v);
+        good = resolve(h, name, "--good", &commit) && hunt_judge(h, commit, NULL, true, &v);
         if (good && v.code == BISECT_GOOD) {
             h->good = commit;
         } else if (good && v.code == BISECT_BAD) { /* so near */
@@ -298,7 +305,7 @@ static bool search_good(struct hunt *h) {
             free(commit);
         }
         if (good) {
-            verdict_free(&v);
+            hunt_verdict_free(&v);
         }
         free(name);
     }
@@ -333,12 +340,12 @@ static enum found bisect(struct hunt *h, char **first) {
         return FOUND_NOTHING;
     }
     free(text);
-    word(&run, "bisect");
-    word(&run, "run");
+    hunt_word(&run, "bisect");
+    hunt_word(&run, "run");
     for (size_t i = 0; i < h->step.count; ++i) {
-        word(&run, h->step.at[i]);
+        hunt_word(&run, h->step.at[i]);
     }
-    const int code = git(h, h->tree, &text, &run);
+    const int code = hunt_git(h, h->tree, &text, &run);
     for (const char *line = next_step(text); line != NULL; line = next_step(line)) {
         show_head(h, line);
     }
@@ -348,8 +355,8 @@ static enum found bisect(struct hunt *h, char **first) {
         return FOUND_NOTHING;
     }
     const bool several = !one &&
-                         GIT(h, h->tree, first, "rev-list", "--abbrev-commit", "--abbrev=12", "refs/bisect/bad",
-                             "--not", "--glob=refs/bisect/good-*") == 0 &&
+                         GIT(h, h->tree, first, "log", "--abbrev=12", "--format=%h %s", "refs/bisect/bad", "--not",
+                             "--glob=refs/bisect/good-*") == 0 &&
                          strchr(*first, '\n') != NULL && h->skipped > 0;
     if (one && GIT(h, h->tree, first, "rev-parse", "refs/bisect/bad") == 0) {
         free(text);
@@ -363,67 +370,12 @@ static enum found bisect(struct hunt *h, char **first) {
     return several ? FOUND_SEVERAL : FOUND_NOTHING;
 }
 
-/* ---- what is told ---- */
-
-/* The two builds in step: kept as `good.ptx` and `bad.ptx`. */
-static void tell_in_step(struct hunt *h) {
-    struct words w = {.count = 0};
-    char *launch = h->o->launch != NULL ? must_format("%s/%s", h->tree, h->o->launch) : NULL, *text;
-    word(&w, h->self);
-    word(&w, "bisect");
-    word(&w, "--ptx");
-    word(&w, "good.ptx");
-    word(&w, "bad.ptx");
-    for (size_t i = 5; i < h->step.count; ++i) { /* behind the worktree */
-        const char *o = h->step.at[i];
-        if (strcmp(o, "--build") == 0 || strcmp(o, "--ptx-out") == 0) {
-            ++i;
-            continue;
-        }
-        word(&w, o);
-        if (strcmp(o, "--launch") == 0) {
-            word(&w, launch);
-            ++i;
-        }
-    }
-    const int code = child_run(&(struct child){.argv = w.at, .folder = h->place}, &text);
-    if (code == EXIT_KERNEL_WRONG || code == EXIT_PASSED) {
-        printf("\nin step, A as good.ptx before it and B as bad.ptx at it:\n%s\n", text);
-    }
-    free(text);
-    free(launch);
-}
-
-static bool tell(struct hunt *h, const char *first) {
-    struct verdict_of before = {0}, at = {0};
-    char *parent = must_format("%s^", first), *about, *good = must_format("%s/good.ptx", h->place),
-         *bad = must_format("%s/bad.ptx", h->place);
-    GIT(h, h->tree, &about, "log", "-1", "--abbrev=12", "--format=%h %cs %s", first);
-    bool told = judge(h, parent, good, false, &before) && judge(h, first, bad, false, &at);
-    if (told) {
-        printf("\nfirst bad commit: %s\n", about);
-        printf("\nbefore it, %s\n", before.code == BISECT_GOOD ? before.text : before.head);
-        printf("\nat it,\n%s\n", at.code == BISECT_BAD ? at.text : at.head);
-        if (before.code == BISECT_GOOD && at.code == BISECT_BAD) {
-            /* the launch file is that of the bad one: its commit is still checked out */
-            tell_in_step(h);
-        }
-    }
-    verdict_free(&before);
-    verdict_free(&at);
-    free(about);
-    free(parent);
-    free(good);
-    free(bad);
-    return told;
-}
-
 static int hunt(struct hunt *h) {
     const struct bisect_options *o = h->o;
     char *first = NULL;
     int code = EXIT_INPUT;
     if (!find_repository(h) || !resolve(h, o->bad != NULL ? o->bad : "HEAD", "--bad", &h->bad) ||
-        (o->good != NULL && !resolve(h, o->good, "--good", &h->good)) || !add_worktree(h)) {
+        (o->good != NULL && !resolve(h, o->good, "--good", &h->good)) || !place_launch(h) || !add_worktree(h)) {
         return EXIT_INPUT;
     }
     make_step(h);
@@ -432,11 +384,12 @@ static int hunt(struct hunt *h) {
     }
     switch (bisect(h, &first)) {
     case FOUND_ONE:
-        code = tell(h, first) ? EXIT_KERNEL_WRONG : EXIT_INPUT;
+        code = hunt_tell(h, first) ? EXIT_KERNEL_WRONG : EXIT_INPUT;
         break;
     case FOUND_SEVERAL:
         printf("\nthe first bad commit is one of these, which cannot be judged but for the last:\n%s\n", first);
         code = EXIT_NOTHING_RAN;
+        h->several = must_strdup(first);
         break;
     case FOUND_NOTHING:
         break;
@@ -469,8 +422,11 @@ int bisect_git(struct bisect_options *o, const char *root) {
         setenv("WARPPROOF_ROOT", h.root, 1); /* for what runs in other folders */
     }
     children_begin();
-    const int code = hunt(&h);
+    int code = hunt(&h);
     remove_worktree(&h);
+    if (e.text[0] == 0 && o->judging.json != NULL && !hunt_put_json(&h, code, &e)) {
+        code = EXIT_INPUT;
+    }
     if (e.text[0] != 0) {
         flush_output();
         usage_error("bisect", "%s", e.text);
@@ -480,6 +436,14 @@ int bisect_git(struct bisect_options *o, const char *root) {
     for (size_t i = 0; i < h.made_count; ++i) {
         free(h.made[i]);
     }
+    for (size_t i = 0; i < h.judged; ++i) {
+        free(h.heads[i]);
+    }
+    char *const texts[] = {h.first_bad, h.before, h.at, h.in_step, h.several, h.launch};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        free(texts[i]);
+    }
+    free(h.heads);
     free(h.self);
     free(h.root);
     free(h.top);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NO_HOOKS "-c", "core.hooksPath=/dev/null"
+
 /* The last line that says something, in short: of a build that failed. */
 static char *last_line(const char *text) {
     const char *end = text + strlen(text);
@@ -39,7 +41,7 @@ static void head(const char *kind, const char *commit, const char *why) {
 /* The build; what it is judged by is made anew. *why: it failed; owned by the caller. False then, and where it was
  * interrupted, with *why NULL. */
 static bool build(const struct bisect_options *o, char **why) {
-    static const char *const old[] = {"git", "clean", "-fdxq", "--", "*.ptx", NULL};
+    static const char *const old[] = {"git", NO_HOOKS, "clean", "-fdxq", "--", "*.ptx", NULL};
     const char *const command[] = {"sh", "-c", o->build, NULL};
     char *text;
     *why = NULL;
@@ -47,8 +49,10 @@ static bool build(const struct bisect_options *o, char **why) {
         return true;
     }
     free(git_says(o->repo, old));
-    const int code = child_run(&(struct child){.argv = command, .folder = o->repo}, &text);
-    if (code > 0) {
+    const int code = child_run(&(struct child){.argv = command, .folder = o->repo, .seconds = o->build_seconds}, &text);
+    if (code == -2) {
+        *why = must_format("the build takes more than %u s", o->build_seconds);
+    } else if (code > 0) {
         char *last = last_line(text);
         *why = must_format("the build fails (exit %d): %s", code, last[0] != 0 ? last : "it says nothing");
         free(last);
@@ -115,8 +119,8 @@ static int tell(const char *commit, const struct judged *j) {
 
 static int step(struct bisect_options *o, const char *root) {
     static const char *const about[] = {"git", "--no-pager", "log", "-1", "--abbrev=12", "--format=%h %s", NULL};
-    static const char *const reset[] = {"git", "reset", "--hard", "-q", NULL};
-    static const char *const clean[] = {"git", "clean", "-ffdq", NULL};
+    static const char *const reset[] = {"git", NO_HOOKS, "reset", "--hard", "-q", NULL};
+    static const char *const clean[] = {"git", NO_HOOKS, "clean", "-ffdq", NULL};
     children_begin();
     char *commit = git_says(o->repo, about), *why;
     struct judged j = {.has = false};

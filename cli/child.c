@@ -67,17 +67,29 @@ static void end_all(pid_t child) {
     }
 }
 
-/* Its status; false: it was interrupted. */
-static bool wait_for(pid_t child, int *status) {
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What child_run returns. */
+static int wait_for(pid_t child, unsigned seconds) {
+    const double until = now() + seconds;
     for (;;) {
-        const pid_t got = waitpid(child, status, WNOHANG);
+        int status;
+        const pid_t got = waitpid(child, &status, WNOHANG);
         if (got == child) {
-            return true;
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
+        if (seconds > 0 && now() >= until) {
+            end_all(child);
+            return -2;
         }
         note(sigtimedwait(&taken, NULL, &(struct timespec){.tv_sec = 1}));
         if (interrupt != 0) {
             end_all(child);
-            return false;
+            return -1;
         }
     }
 }
@@ -131,13 +143,13 @@ int child_run(const struct child *c, char **output) {
     }
     FILE *f = tmpfile();
     const pid_t child = f != NULL ? fork() : -1;
-    int status = 0, code = 127;
+    int code = 127;
     if (child == 0) {
         become(c, fileno(f));
     }
     if (child > 0) {
         setpgid(child, child); /* whichever of the two comes first */
-        code = !wait_for(child, &status) ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        code = wait_for(child, c->seconds);
         if (output != NULL) {
             free(*output);
             *output = read_end(f);

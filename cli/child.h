@@ -15,11 +15,12 @@ bool children_interrupted(void);
 struct child {
     const char *const *argv; /* ended by NULL; argv[0] is looked for on PATH */
     const char *folder;      /* in which it runs; NULL: the current one */
+    unsigned seconds;        /* after which it is ended with all that it started; 0: it may take as long as it likes */
 };
 
 /* Runs it; stdin is empty. *output = what it wrote to stdout and stderr, its last 256 KiB, without newlines at the end
  * (the caller frees it; NULL: not wanted). Returns its exit code; 127: it cannot be run; 128 + signal; -1: it was
- * interrupted, and not begun where that was before. */
+ * interrupted, and not begun where that was before; -2: its time was up. */
 int child_run(const struct child *c, char **output);
 /* The same, whatever was interrupted before, and to its end: what cleans up. */
 void child_must_run(const struct child *c);

@@ -180,7 +180,8 @@ static int explain(const struct options *o, const struct subject *s, const char 
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
-        if (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, omp_get_wtime() - start, &e)) {
+        if (o->judging.html != NULL &&
+            !explain_page(&o->judging, s, root, &outcome, &x, &suspects, omp_get_wtime() - start, &e)) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
@@ -189,7 +190,7 @@ static int explain(const struct options *o, const struct subject *s, const char 
         gather(o, s, root, &outcome, &x, &suspects);
         code = report(s->trial.spec, &outcome, &x, &suspects);
         if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &suspects, &e)) ||
-            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, seconds, &e))) {
+            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, &suspects, seconds, &e))) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
@@ -207,11 +208,12 @@ static int explain(const struct options *o, const struct subject *s, const char 
 
 static int explain_case(struct options *o, const char *root, struct error *e) {
     struct ptx_module *m = NULL;
+    struct plant plant = {0};
     struct subject s;
     int code = -1, none;
     if (!subject_case("explain", root, o->what, &s, &none, e)) {
         code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
-    } else if (plant_program(root, o->plant, s.trial.spec, &m, e)) {
+    } else if (plant_program(root, o->plant, s.trial.spec, &plant, &m, e)) {
         char *again = must_format("%s explain%s%s%s %s", command_again(root), o->quick ? " --quick" : "",
                                   o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", s.id);
         judging_threads("explain", &o->judging);
@@ -222,6 +224,7 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
         free(again);
     }
     ptx_free(m);
+    plant_free(&plant);
     subject_free(&s);
     return code;
 }

@@ -20,16 +20,18 @@ static bool write_page(const struct judging *j, const struct outcome *outcome, c
 }
 
 bool explain_page(const struct judging *j, const struct subject *s, const char *root, const struct outcome *outcome,
-                  struct explanation *x, double seconds, struct error *e) {
+                  struct explanation *x, struct suspects *suspects, double seconds, struct error *e) {
     struct case_detail d = {0};
     struct recorded recorded = {0};
     const bool is_case = s->own == NULL;
     bool good = !is_case || evidence_all(root, &recorded, e);
     if (good && outcome->judged) {
-        case_detail_make(&s->trial, &outcome->findings, false, &d);
+        case_detail_make(&s->trial, outcome, false, &d);
         d.explanation = *x;
         d.staged = true;
         *x = (struct explanation){0};
+        d.suspects = *suspects;
+        *suspects = (struct suspects){.count = 0};
     }
     good = good && write_page(j, outcome, &d, is_case ? &recorded : NULL, seconds, e);
     case_detail_free(&d);

@@ -224,7 +224,7 @@ static void explain_case(void *context, size_t number, struct case_detail *d) {
     struct trial t = trial_of(g, c, &operands, &shape);
     t.threads = g->o->judging.threads;
     t.options = g->o->judging.launch;
-    case_detail_make(&t, &g->outcomes[number].findings, true, d);
+    case_detail_make(&t, &g->outcomes[number], true, d);
     operands_free(&operands);
 }
 

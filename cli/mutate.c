@@ -6,6 +6,7 @@
 #include "../reports/file.h"
 #include "command.h"
 #include "judging.h"
+#include "mutate_named.h"
 #include "selecting.h"
 #include <omp.h>
 #include <stdio.h>
@@ -14,26 +15,29 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: warpproof mutate KERNEL... [--operators LIST] [--sample N] [--seed S] [--json FILE] [-j N]\n"
+    "usage: warpproof mutate KERNEL... [--operators LIST] [--sample N | --each N] [--seed S] [--json FILE] [-j N]\n"
     "       warpproof mutate KERNEL --only NAME\n"
     "       warpproof mutate KERNEL --emit NAME FILE\n"
     "\n"
     "Makes mutants of the kernels' PTX, one small mistake each, and runs every one on the kernel's cases until a "
     "judge\n"
-    "is red: the small edge shapes first, class by class, then all others. Prints how many each judge named first, "
+    "is red: small edge shapes first, class by class, then all quick ones, then the full lattice. Prints how many each "
+    "judge named first, "
     "and\n"
-    "every mutant that passed: equivalent (proved to compute the same), unreached (no lane executes the instruction "
-    "in\n"
-    "any case), or survived.\n"
+    "every mutant that passed: equivalent (proved to compute the same), named (fixtures/mutants.yaml has a proof in\n"
+    "words), unreached (no lane executes the instruction in any case), or survived.\n"
     "\n"
     "  --operators LIST   of address, order, predicate, barrier, wait, rounding, stride, registers, bound, store,\n"
     "                     vector, comparison, separated by commas (default: all)\n"
     "  --sample N         N mutants, of each operator as many as of every other, as far as it has them\n"
+    "  --each N           N of each kernel, in the same way\n"
     "  --seed S           of the sample (default 1)\n"
     "  --cases N          run a mutant on at most N cases\n"
-    "  --all              the edge lattice of fixtures/cases/all as well, for what passes\n"
+    "  --full N           of the full lattice (gate --all) at most N cases, the cheapest (default 600); --all: all\n"
     "  --without LIST     judges that do not count (warpproof list oracles): what the others are worth without them\n"
-    "  --least PERCENT    of the mutants must be killed or proved equivalent, or unreached (default 99)\n"
+    "  --named FILE       mutants with proofs in words (default: fixtures/mutants.yaml)\n"
+    "  --check            try all proofs on killed mutants too: one that succeeds is an error\n"
+    "  --least PERCENT    of the mutants must be killed or proved or named equivalent (default 99)\n"
     "  --only NAME        the mutant KERNEL/OPERATOR/LINE/K alone\n"
     "  --emit NAME FILE   write its PTX to FILE, and run nothing\n"
     "  --json FILE        write JSON lines, a mutant each; standard output is /dev/stdout, not -\n"
@@ -42,21 +46,23 @@ static const char usage[] =
     "\n"
     "exit: 0 at least that share is killed or proved, 1 less, 2 input or usage error, 3 nothing ran\n";
 
+enum { MOST_FULL = 600 }; /* cases of the full lattice, where nothing else is asked for */
+
 struct request {
     struct judging judging;
     struct mutate_options options;
     uint32_t operators;
-    size_t sample; /* 0: all */
+    size_t sample, each; /* of all, of each kernel; 0: all */
     uint64_t seed;
     int least; /* percent */
-    bool all;
-    const char *only, *emit, *file;
+    const char *only, *emit, *file, *named;
     char **kernels;
     size_t kernel_count;
 };
 
 struct field {
     struct case_set set;
+    bool *quick; /* (set.list.count) */
     struct mutate_kernel *kernels;
     size_t kernel_count;
     struct mutation *mutations;
@@ -102,7 +108,7 @@ static bool parse_count(const char *text, uint64_t least, uint64_t most, uint64_
     return *end == 0 && v >= least && v <= most;
 }
 
-enum { OPERATORS = 256, SAMPLE, SEED, CASES, ALL, WITHOUT, LEAST, ONLY, EMIT };
+enum { OPERATORS = 256, SAMPLE, EACH, SEED, CASES, FULL, ALL, WITHOUT, LEAST, NAMED, CHECK, ONLY, EMIT };
 
 /* -2: none of ours. */
 static int take_option(int c, struct request *r) {
@@ -125,6 +131,12 @@ static int take_option(int c, struct request *r) {
         }
         r->sample = (size_t)n;
         return -1;
+    case EACH:
+        if (!parse_count(optarg, 1, 1 << 24, &n)) {
+            return usage_error("mutate", "--each %s: want a number of mutants, 1 to 16777216", optarg);
+        }
+        r->each = (size_t)n;
+        return -1;
     case CASES:
         if (!parse_count(optarg, 1, CASE_LIMIT, &n)) {
             return usage_error("mutate", "--cases %s: want a number of cases, 1 to 1048576", optarg);
@@ -141,8 +153,19 @@ static int take_option(int c, struct request *r) {
         }
         r->least = (int)n;
         return -1;
+    case FULL:
+        if (!parse_count(optarg, 0, CASE_LIMIT, &n)) {
+            return usage_error("mutate", "--full %s: want a number of cases, 0 to 1048576", optarg);
+        }
+        r->options.most_full = (size_t)n;
+        return -1;
     case ALL:
-        r->all = true;
+        r->options.most_full = CASE_LIMIT;
+        return -1;
+    case NAMED:
+        return take_once("mutate", "--named", &r->named);
+    case CHECK:
+        r->options.check = true;
         return -1;
     case ONLY:
         return take_once("mutate", "--only", &r->only);
@@ -156,11 +179,15 @@ static int take_option(int c, struct request *r) {
 static int parse(int argc, char **argv, struct request *r) {
     static const struct option longs[] = {{"operators", required_argument, NULL, OPERATORS},
                                           {"sample", required_argument, NULL, SAMPLE},
+                                          {"each", required_argument, NULL, EACH},
                                           {"seed", required_argument, NULL, SEED},
                                           {"cases", required_argument, NULL, CASES},
+                                          {"full", required_argument, NULL, FULL},
                                           {"all", no_argument, NULL, ALL},
+                                          {"named", required_argument, NULL, NAMED},
                                           {"without", required_argument, NULL, WITHOUT},
                                           {"least", required_argument, NULL, LEAST},
+                                          {"check", no_argument, NULL, CHECK},
                                           {"only", required_argument, NULL, ONLY},
                                           {"emit", required_argument, NULL, EMIT},
                                           {"json", required_argument, NULL, JUDGING_JSON},
@@ -168,7 +195,7 @@ static int parse(int argc, char **argv, struct request *r) {
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     *r = (struct request){.judging = {.threads = omp_get_max_threads()},
-                          .options = {.most_cases = CASE_LIMIT},
+                          .options = {.most_cases = CASE_LIMIT, .most_full = MOST_FULL},
                           .operators = (1u << MUTANT_OPERATORS) - 1,
                           .seed = 1,
                           .least = 99};
@@ -202,8 +229,9 @@ static int parse(int argc, char **argv, struct request *r) {
             }
         }
     }
-    if ((r->only != NULL || r->emit != NULL) && (r->sample != 0 || (r->only != NULL && r->emit != NULL))) {
-        return usage_error("mutate", "--only, --emit and --sample exclude each other");
+    if ((r->only != NULL || r->emit != NULL) &&
+        (r->sample != 0 || r->each != 0 || (r->only != NULL && r->emit != NULL))) {
+        return usage_error("mutate", "--only, --emit, and --sample or --each exclude each other");
     }
     return judging_check("mutate", &r->judging);
 }
@@ -220,16 +248,36 @@ static void make_mutants(struct mutate_kernel *k, uint32_t operators) {
     free(entries);
 }
 
+static int by_id(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Which cases of the full lattice are quick ones. */
+static bool find_quick(struct field *f, struct error *e) {
+    struct case_list quick = {0};
+    const bool good = case_list_load(f->set.folder, f->set.root, f->set.models, false, &quick, e);
+    char **ids = must_calloc(quick.count + 1, sizeof *ids);
+    f->quick = must_calloc(f->set.list.count + 1, sizeof *f->quick);
+    for (size_t i = 0; i < quick.count; ++i) {
+        ids[i] = quick.cases[i].id;
+    }
+    qsort(ids, quick.count, sizeof *ids, by_id);
+    for (size_t i = 0; good && i < f->set.list.count; ++i) {
+        f->quick[i] = bsearch(&f->set.list.cases[i].id, ids, quick.count, sizeof *ids, by_id) != NULL;
+    }
+    free(ids);
+    case_list_free(&quick);
+    return good;
+}
+
 static bool open_kernels(const struct request *r, struct field *f, int *code, struct error *e) {
     char **patterns = must_calloc(r->kernel_count + 1, sizeof *patterns);
     for (size_t i = 0; i < r->kernel_count; ++i) {
         patterns[i] = must_format("*/%s/*", r->kernels[i]);
     }
-    const struct case_set_request request = {.command = "mutate",
-                                             .all = r->all,
-                                             .patterns = (const char *const *)patterns,
-                                             .pattern_count = r->kernel_count};
-    const bool good = case_set_open(&request, &f->set, code, e);
+    const struct case_set_request request = {
+        .command = "mutate", .all = true, .patterns = (const char *const *)patterns, .pattern_count = r->kernel_count};
+    const bool good = case_set_open(&request, &f->set, code, e) && find_quick(f, e);
     for (size_t i = 0; i < r->kernel_count; ++i) {
         free(patterns[i]);
     }
@@ -247,35 +295,35 @@ static bool open_kernels(const struct request *r, struct field *f, int *code, st
     return good;
 }
 
-/* Of each operator in turn one, drawn from what it has left over all kernels. */
-static void draw(struct field *f, size_t sample, uint64_t seed) {
+/* Of each operator in turn one, drawn from what it has left; the drawn ones to the front. Returns how many. */
+static size_t draw(struct mutation *all, size_t count, size_t sample, uint64_t seed) {
     char *key = must_format("mutate/%llu", (unsigned long long)seed);
     struct random_stream stream = random_open(random_key(key), 0);
     struct mutation *drawn = must_calloc(sample + 1, sizeof *drawn);
     size_t n = 0;
-    for (size_t left = f->count; n < sample && left > 0;) {
+    for (size_t left = count; n < sample && left > 0;) {
         for (int by = 0; by < MUTANT_OPERATORS && n < sample; ++by) {
             uint32_t of = 0;
             for (size_t i = 0; i < left; ++i) {
-                of += f->mutations[i].mutant->by == (enum mutant_operator)by;
+                of += all[i].mutant->by == (enum mutant_operator)by;
             }
             if (of == 0) {
                 continue;
             }
             uint32_t which = random_below(&stream, of);
             size_t i = 0;
-            while (f->mutations[i].mutant->by != (enum mutant_operator)by || which-- > 0) {
+            while (all[i].mutant->by != (enum mutant_operator)by || which-- > 0) {
                 ++i;
             }
-            drawn[n++] = f->mutations[i];
+            drawn[n++] = all[i];
             --left;
-            memmove(f->mutations + i, f->mutations + i + 1, (left - i) * sizeof *f->mutations);
+            memmove(all + i, all + i + 1, (left - i) * sizeof *all);
         }
     }
-    free(f->mutations);
-    f->mutations = drawn;
-    f->count = n;
+    memcpy(all, drawn, n * sizeof *all);
+    free(drawn);
     free(key);
+    return n;
 }
 
 /* All mutants, or those that are asked for, in the order of kernels and lines. */
@@ -283,13 +331,17 @@ static bool choose(const struct request *r, struct field *f, int *code, struct e
     const char *wanted = r->only != NULL ? r->only : r->emit;
     for (size_t k = 0; k < f->kernel_count; ++k) {
         struct mutate_kernel *kernel = &f->kernels[k];
-        f->mutations = must_realloc(f->mutations, f->count + kernel->mutants.count + 1, sizeof *f->mutations);
-        for (size_t i = 0; i < kernel->mutants.count; ++i) {
+        const size_t first = f->count, own = kernel->mutants.count;
+        f->mutations = must_realloc(f->mutations, first + own + 1, sizeof *f->mutations);
+        for (size_t i = 0; i < own; ++i) {
             f->mutations[f->count++] = (struct mutation){.kernel = kernel, .mutant = &kernel->mutants.items[i]};
+        }
+        if (r->each > 0 && r->each < own) {
+            f->count = first + draw(f->mutations + first, own, r->each, r->seed);
         }
     }
     if (r->sample > 0 && r->sample < f->count) {
-        draw(f, r->sample, r->seed);
+        f->count = draw(f->mutations, f->count, r->sample, r->seed);
     }
     size_t n = 0;
     for (size_t i = 0; i < f->count; ++i) {
@@ -339,21 +391,24 @@ static void run_all(struct request *r, struct field *f) {
 }
 
 static int judge(const struct request *r, const struct field *f) {
-    size_t n[FATES];
+    size_t n[FATES], full = 0;
     for (int k = 0; k < FATES; ++k) {
         n[k] = mutate_fate_count(f->mutations, f->count, (enum fate)k);
     }
-    const size_t all = f->count - n[FATE_INVALID], good = all - n[FATE_SURVIVED];
-    printf("\n%zu of %zu killed, %zu equivalent, %zu unreached, %zu survived; %zu invalid\n", n[FATE_KILLED], all,
-           n[FATE_EQUIVALENT], n[FATE_UNREACHED], n[FATE_SURVIVED], n[FATE_INVALID]);
-    if (all == 0) {
-        return EXIT_NOTHING_RAN;
+    for (size_t i = 0; i < f->count; ++i) {
+        full += f->mutations[i].fate == FATE_KILLED && f->mutations[i].full;
     }
+    const size_t all = f->count - n[FATE_INVALID], good = n[FATE_KILLED] + n[FATE_EQUIVALENT] + n[FATE_NAMED];
+    printf("\n%zu killed (%zu of them by the full lattice alone), %zu proved equivalent, %zu named equivalent, "
+           "%zu unreached, %zu survived; %zu invalid\n",
+           n[FATE_KILLED], full, n[FATE_EQUIVALENT], n[FATE_NAMED], n[FATE_UNREACHED], n[FATE_SURVIVED],
+           n[FATE_INVALID]);
     const bool enough = good * 100 >= (size_t)r->least * all;
     if (!enough) {
-        printf("%zu of %zu, less than %d %%\n", good, all, r->least);
+        printf("less than %d %% are\n", r->least);
     }
-    return enough ? EXIT_PASSED : EXIT_KERNEL_WRONG;
+    printf("%zu of %zu killed or proved equivalent\n", good, all);
+    return all == 0 ? EXIT_NOTHING_RAN : enough ? EXIT_PASSED : EXIT_KERNEL_WRONG;
 }
 
 /* A proof that a judge contradicts is worth nothing. */
@@ -363,19 +418,31 @@ static bool sound(const struct field *f, struct error *e) {
             return fail(e, "%s is proved equivalent, and killed by %s: the proof is wrong", f->mutations[i].name,
                         f->mutations[i].id);
         }
+        if (f->mutations[i].named != NULL && f->mutations[i].fate == FATE_KILLED) {
+            return fail(e, "%s is named equivalent, and killed by %s: its proof is wrong", f->mutations[i].name,
+                        f->mutations[i].id);
+        }
     }
     return true;
+}
+
+static bool read_named(const struct request *r, struct field *f, struct error *e) {
+    char *path = r->named != NULL ? must_strdup(r->named) : must_format("%s/fixtures/mutants.yaml", f->set.root);
+    const bool good = mutate_named(path, f->kernels, f->kernel_count, r->operators, f->mutations, f->count, e);
+    free(path);
+    return good;
 }
 
 static bool prepare(struct request *r, struct field *f, int *code, struct error *e) {
     judging_threads("mutate", &r->judging);
     r->options.threads = r->judging.threads;
+    const struct mutate_cases cases = {&f->set, f->quick};
     for (size_t k = 0; k < f->kernel_count; ++k) {
         bool used = false;
         for (size_t i = 0; i < f->count; ++i) {
             used |= f->mutations[i].kernel == &f->kernels[k];
         }
-        if (used && !mutate_prepare(&f->kernels[k], &f->set, &r->options, e)) {
+        if (used && !mutate_prepare(&f->kernels[k], &cases, &r->options, e)) {
             *code = EXIT_KERNEL_WRONG;
             return false;
         }
@@ -393,6 +460,10 @@ int mutate_main(int argc, char **argv) {
     struct error e;
     code = EXIT_INPUT;
     bool good = open_kernels(&r, &f, &code, &e) && choose(&r, &f, &code, &e);
+    if (good && r.emit == NULL) {
+        code = EXIT_INPUT;
+        good = read_named(&r, &f, &e);
+    }
     if (good && r.emit != NULL) {
         code = EXIT_INPUT;
         good = emit(&r, &f, &e);
@@ -411,12 +482,14 @@ int mutate_main(int argc, char **argv) {
     for (size_t i = 0; i < f.count; ++i) {
         free(f.mutations[i].name);
         free(f.mutations[i].reason);
+        free(f.mutations[i].named);
     }
     free(f.mutations);
     for (size_t k = 0; k < f.kernel_count; ++k) {
         mutate_kernel_free(&f.kernels[k]);
     }
     free(f.kernels);
+    free(f.quick);
     case_set_free(&f.set);
     return code;
 }

@@ -17,7 +17,8 @@ size_t mutate_fate_count(const struct mutation *all, size_t count, enum fate f) 
 
 /* Rows: operators; columns: the oracle that was red first, then the fates. */
 static void print_table(const struct mutation *all, size_t count) {
-    size_t cells[MUTANT_OPERATORS + 1][ORACLES_SHOWN + FATES + 1] = {{0}};
+    size_t cells[MUTANT_OPERATORS + 1][ORACLES_SHOWN + FATES + 2] = {
+        {0}}; /* then all, and killed by the full lattice */
     size_t oracle_count = 0;
     while (oracle_count < ORACLES_SHOWN && oracles[oracle_count] != NULL) {
         ++oracle_count;
@@ -28,6 +29,7 @@ static void print_table(const struct mutation *all, size_t count) {
             size_t *row = cells[r == 0 ? (size_t)x->mutant->by : MUTANT_OPERATORS];
             row[ORACLES_SHOWN + x->fate] += 1;
             row[ORACLES_SHOWN + FATES] += 1;
+            row[ORACLES_SHOWN + FATES + 1] += x->fate == FATE_KILLED && x->full;
             if (x->fate == FATE_KILLED) {
                 row[x->oracle] += 1;
             }
@@ -40,7 +42,8 @@ static void print_table(const struct mutation *all, size_t count) {
             printf("  %*s", (int)strlen(oracles[k]->name) > 5 ? (int)strlen(oracles[k]->name) : 5, oracles[k]->name);
         }
     }
-    printf("  %6s  %10s  %9s  %8s  %7s\n", "killed", "equivalent", "unreached", "survived", "invalid");
+    printf("  %6s  %7s  %10s  %5s  %9s  %8s  %7s\n", "killed", "by full", "equivalent", "named", "unreached",
+           "survived", "invalid");
     for (size_t r = 0; r <= MUTANT_OPERATORS; ++r) {
         const size_t *row = cells[r];
         if (row[ORACLES_SHOWN + FATES] == 0) {
@@ -52,9 +55,10 @@ static void print_table(const struct mutation *all, size_t count) {
                 printf("  %*zu", (int)strlen(oracles[k]->name) > 5 ? (int)strlen(oracles[k]->name) : 5, row[k]);
             }
         }
-        printf("  %6zu  %10zu  %9zu  %8zu  %7zu\n", row[ORACLES_SHOWN + FATE_KILLED],
-               row[ORACLES_SHOWN + FATE_EQUIVALENT], row[ORACLES_SHOWN + FATE_UNREACHED],
-               row[ORACLES_SHOWN + FATE_SURVIVED], row[ORACLES_SHOWN + FATE_INVALID]);
+        printf("  %6zu  %7zu  %10zu  %5zu  %9zu  %8zu  %7zu\n", row[ORACLES_SHOWN + FATE_KILLED],
+               row[ORACLES_SHOWN + FATES + 1], row[ORACLES_SHOWN + FATE_EQUIVALENT], row[ORACLES_SHOWN + FATE_NAMED],
+               row[ORACLES_SHOWN + FATE_UNREACHED], row[ORACLES_SHOWN + FATE_SURVIVED],
+               row[ORACLES_SHOWN + FATE_INVALID]);
     }
 }
 
@@ -83,7 +87,8 @@ void mutate_print(const struct mutation *all, size_t count, const struct mutate_
     (void)o;
     print_table(all, count);
     for (size_t i = 0; i < count; ++i) {
-        if (all[i].fate == FATE_EQUIVALENT || all[i].fate == FATE_UNREACHED || all[i].fate == FATE_SURVIVED) {
+        if (all[i].fate == FATE_EQUIVALENT || all[i].fate == FATE_NAMED || all[i].fate == FATE_UNREACHED ||
+            all[i].fate == FATE_SURVIVED) {
             print_one(&all[i]);
         }
     }
@@ -106,6 +111,7 @@ static struct fy_node *node_of(struct fy_document *d, const struct mutation *x) 
         json_add_string(d, n, "oracle", oracles[x->oracle]->name);
         json_add_string(d, n, "verdict", verdict_name(x->verdict));
         json_add_string(d, n, "case", x->id);
+        json_add_string(d, n, "lattice", x->full ? "full" : "quick");
     }
     json_add_string(d, n, "reason", x->reason);
     json_add(d, n, "runs", json_number(d, "%zu", x->runs));

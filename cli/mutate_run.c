@@ -12,7 +12,7 @@ enum {
     SPARE_STEPS = 1 << 14, /* what a block may take past twice what all took without a mutant */
 };
 
-const char *const fate_names[FATES] = {"killed", "equivalent", "unreached", "survived", "invalid"};
+const char *const fate_names[FATES] = {"killed", "equivalent", "named", "unreached", "survived", "invalid"};
 
 /* ---- cases ---- */
 
@@ -63,7 +63,7 @@ static int by_class(const void *a, const void *b) {
     return x->data != y->data ? (x->data < y->data ? -1 : 1) : by_work(a, b);
 }
 
-/* The small set, class by class, exact first; then all others, the cheapest first. */
+/* Of the quick cases the small set, class by class, exact first; then all others, the cheapest first. */
 static void order_cases(struct mutate_kernel *k) {
     const struct test_case *shapes[SMALL_SHAPES];
     size_t shape_count = 0, small = 0;
@@ -86,64 +86,28 @@ static void order_cases(struct mutate_kernel *k) {
     k->small_count = small;
 }
 
-/* Each end of a tile has a branch of its own in an unrolled store, and the lattice's shapes end at few of them: every
- * number of tokens and of rows, beside one of the other, then beside the most, of class exact. Ends within fragments of
- * 8 come first, spread over all of them. */
-static void add_tail(struct mutate_kernel *k, const struct test_case *like, size_t nt, size_t od) {
-    struct test_case c = *like;
-    struct shape_value values[3];
-    struct error e;
-    const char *unmet = NULL;
-    c.nt = nt;
-    c.od = od;
-    const struct shape shape = case_shape(&c, values);
-    if (!spec_needs(c.spec, &shape, &unmet, &e) || unmet != NULL) {
-        return;
-    }
-    const char *place = strstr(like->id, "/nt"), *after = place != NULL ? strchr(place + 1, '/') : NULL;
-    if (after == NULL) {
-        return;
-    }
-    char *shape_text =
-        od > 0 ? must_format("nt%zu.od%zu.id%zu", nt, od, c.depth) : must_format("nt%zu.id%zu", nt, c.depth);
-    c.id = must_format("%.*s/%s%s", (int)(place - like->id), like->id, shape_text, after);
-    free(shape_text);
-    k->tails = must_realloc(k->tails, k->tail_count + 1, sizeof *k->tails);
-    k->tails[k->tail_count++] = c;
-}
-
-static void make_tails(struct mutate_kernel *k) {
-    static const size_t ends[] = {5, 2, 7, 0, 1, 3, 4, 6};
-    const struct test_case *like = k->cases[0];
-    size_t most_nt = 1, most_od = like->od > 0 ? 1 : 0;
-    for (size_t i = 0; i < k->case_count; ++i) {
-        const struct test_case *c = k->cases[i];
-        like = c->data == DATA_EXACT && (like->data != DATA_EXACT || c->depth < like->depth) ? c : like;
-        most_nt = c->nt > most_nt && c->nt <= MOST_TAIL ? c->nt : most_nt;
-        most_od = c->od > most_od && c->od <= MOST_TAIL ? c->od : most_od;
-    }
-    for (int wide = 0; wide < 2; ++wide) {
-        const size_t other_nt = wide ? most_nt : 1, other_od = wide || most_od == 0 ? most_od : 1;
-        for (size_t r = 0; r < sizeof ends / sizeof *ends; ++r) {
-            for (size_t nt = ends[r] > 0 ? ends[r] : 8; nt <= most_nt; nt += 8) {
-                add_tail(k, like, nt, other_od);
-            }
-            for (size_t od = ends[r] > 0 ? ends[r] : 8; od <= most_od; od += 8) {
-                add_tail(k, like, other_nt, od);
+/* The quick cases, then the cheapest of all others, at most `most_full` of those. */
+static void choose_cases(struct mutate_kernel *k, const struct mutate_cases *all, const struct mutate_options *o) {
+    const struct case_list *list = &all->set->list;
+    k->cases = must_calloc(list->count + 1, sizeof *k->cases);
+    for (int full = 0; full < 2; ++full) {
+        const size_t first = k->case_count;
+        for (size_t i = 0; i < list->count; ++i) {
+            const struct test_case *c = &list->cases[i];
+            if (all->set->chosen[i] && all->quick[i] == !full && c->spec == k->spec && c->data < DATA_REAL) {
+                k->cases[k->case_count++] = c;
             }
         }
-        if (most_od == 0) {
-            break;
+        if (!full) {
+            k->quick_count = k->case_count;
+            order_cases(k);
+        } else {
+            qsort(k->cases + first, k->case_count - first, sizeof(struct test_case *), by_work);
+            k->case_count = k->case_count - first < o->most_full ? k->case_count : first + o->most_full;
         }
     }
-    /* the list's order: the small set, these, the rest */
-    k->cases = must_realloc(k->cases, k->case_count + k->tail_count + 1, sizeof *k->cases);
-    memmove(k->cases + k->small_count + k->tail_count, k->cases + k->small_count,
-            (k->case_count - k->small_count) * sizeof *k->cases);
-    for (size_t i = 0; i < k->tail_count; ++i) {
-        k->cases[k->small_count + i] = &k->tails[i];
-    }
-    k->case_count += k->tail_count;
+    k->case_count = k->case_count < o->most_cases ? k->case_count : o->most_cases;
+    k->small_count = k->small_count < k->case_count ? k->small_count : k->case_count;
 }
 
 /* ---- one trial ---- */
@@ -196,19 +160,12 @@ static const struct finding *first_red(const struct outcome *o, uint32_t off, in
     return NULL;
 }
 
-bool mutate_prepare(struct mutate_kernel *k, const struct case_set *set, const struct mutate_options *o,
+bool mutate_prepare(struct mutate_kernel *k, const struct mutate_cases *all, const struct mutate_options *o,
                     struct error *e) {
-    k->cases = must_calloc(set->list.count + 1, sizeof *k->cases);
-    for (size_t i = 0; i < set->list.count; ++i) {
-        const struct test_case *c = &set->list.cases[i];
-        if (set->chosen[i] && c->spec == k->spec && c->data < DATA_REAL) {
-            k->cases[k->case_count++] = c;
-        }
+    choose_cases(k, all, o);
+    if (k->quick_count == 0) {
+        return fail(e, "kernel %s has no quick cases with made operands", k->spec->kernel);
     }
-    if (k->case_count == 0) {
-        return fail(e, "kernel %s has no cases with made operands", k->spec->kernel);
-    }
-    pthread_mutex_init(&k->lock, NULL);
     k->flows = must_calloc(k->spec->then_count + 1, sizeof(struct mutant_flow *));
     for (size_t i = 0; i <= k->spec->then_count; ++i) {
         const struct spec *s = i == 0 ? k->spec : &k->spec->then[i - 1];
@@ -218,13 +175,10 @@ bool mutate_prepare(struct mutate_kernel *k, const struct case_set *set, const s
             first &= n == i || strcmp(n == 0 ? k->spec->entry : k->spec->then[n - 1].entry, s->entry) != 0;
         }
         if (first) {
-            k->flows[k->flow_count++] = mutant_flow_make(k->module, (size_t)(f - k->module->functions), s);
+            k->flows[k->flow_count] = mutant_flow_make(k->module, (size_t)(f - k->module->functions), s);
+            mutant_flow_walk(k->flows[k->flow_count++]);
         }
     }
-    order_cases(k);
-    make_tails(k);
-    k->case_count = k->case_count < o->most_cases ? k->case_count : o->most_cases;
-    k->small_count = k->small_count < k->case_count ? k->small_count : k->case_count;
     k->operands = must_calloc(k->small_count + 1, sizeof *k->operands);
     k->steps = must_calloc(k->small_count + 1, sizeof *k->steps);
     for (size_t i = 0; i < k->small_count; ++i) {
@@ -253,18 +207,10 @@ void mutate_kernel_free(struct mutate_kernel *k) {
     for (size_t i = 0; i < k->flow_count; ++i) {
         mutant_flow_free(k->flows[i]);
     }
-    for (size_t i = 0; i < k->tail_count; ++i) {
-        free(k->tails[i].id);
-    }
-    if (k->flows != NULL) {
-        pthread_mutex_destroy(&k->lock);
-    }
     free(k->flows);
-    free(k->tails);
     free(k->operands);
     free(k->cases);
     free(k->steps);
-    free(k->executed);
     mutants_free(&k->mutants);
 }
 
@@ -296,6 +242,7 @@ static bool killed(struct mutation *x, const struct ptx_module *m, size_t first,
             x->oracle = oracle;
             x->verdict = f->verdict;
             x->id = k->cases[i]->id;
+            x->full = i >= k->quick_count;
             x->reason = must_strdup(f->summary);
         }
         outcome_free(&out);
@@ -304,66 +251,6 @@ static bool killed(struct mutation *x, const struct ptx_module *m, size_t first,
         }
     }
     return false;
-}
-
-/* Marks the lines that one case comes to without a mutant. */
-static bool count_case(struct mutate_kernel *k, size_t i) {
-    const struct test_case *c = k->cases[i];
-    struct shape_value values[3];
-    const struct shape shape = case_shape(c, values);
-    struct operands own = {0};
-    struct bound b = {0};
-    struct sequence runs = {0};
-    struct error e;
-    const bool kept = i < k->small_count;
-    const struct trial t = {.id = c->id,
-                            .spec = c->spec,
-                            .module = k->module,
-                            .runner = &runner_machine,
-                            .contract = c->contract,
-                            .operands = kept ? &k->operands[i] : &own,
-                            .shape = &shape,
-                            .threads = 1,
-                            .options = {.unwatched = WATCH_ALL, .census = true}};
-    const struct schedule in_order = {0};
-    bool good = (kept || case_operands(c, &own, &e)) && trial_bind(&t, &in_order, &b, &e);
-    if (good) {
-        good = bound_check(&b, &e) && sequence_run(&runner_machine, &b, &runs, &e);
-        for (size_t r = 0; r < runs.count; ++r) {
-            const struct trace *trace = &runs.traces[r];
-            for (size_t n = 0; trace->counts != NULL && n < trace->site_count; ++n) {
-                const size_t line = (size_t)trace->sites[n].ptx_line;
-                k->executed[line <= k->line_count ? line : 0] |= trace->counts[n].executed > 0;
-            }
-        }
-        sequence_free(&runs);
-        bound_free(&b);
-    }
-    if (!kept) {
-        operands_free(&own);
-    }
-    return good;
-}
-
-/* Whether some warp comes to the line of the mutant in some case; counted once for all mutants of a kernel. */
-static bool comes_to(struct mutate_kernel *k, const struct mutant *x) {
-    pthread_mutex_lock(&k->lock);
-    if (!k->counted) {
-        bool good = true;
-        for (const char *s = k->module->text; *s != 0; ++s) {
-            k->line_count += *s == '\n';
-        }
-        ++k->line_count;
-        k->executed = must_calloc(k->line_count + 1, sizeof *k->executed);
-        for (size_t i = 0; good && i < k->case_count; ++i) {
-            good = count_case(k, i);
-        }
-        memset(k->executed, !good, good ? 0 : k->line_count + 1);
-        k->counted = true;
-    }
-    const bool comes = k->executed[(size_t)x->line <= k->line_count ? x->line : 0];
-    pthread_mutex_unlock(&k->lock);
-    return comes;
 }
 
 /* With `trap` in the place of the instruction some case is red, unless no lane executes it in any. */
@@ -382,41 +269,42 @@ static bool unreached(const struct mutation *x, const struct mutate_options *o) 
     return !reached;
 }
 
-static char *prove(const struct mutate_kernel *k, const struct ptx_module *changed, const struct mutant *x) {
+static char *prove(const struct mutate_kernel *k, const struct ptx_module *changed, const struct mutant *x,
+                   bool by_threads) {
     for (size_t i = 0; i < k->flow_count; ++i) {
         if (mutant_flow_function(k->flows[i]) == x->function) {
-            return mutant_equivalent(k->flows[i], k->module, changed, x);
+            return (by_threads ? mutant_equivalent_by_threads : mutant_equivalent)(k->flows[i], k->module, changed, x);
         }
     }
     return NULL;
 }
 
-static bool guarded(const struct mutate_kernel *k, const struct mutant *x) {
-    return x->by != MUTANT_PREDICATE && k->module->functions[x->function].instructions[x->instruction].guard >= 0;
-}
-
 void mutate_one(struct mutation *x, const struct mutate_options *o) {
-    struct mutate_kernel *k = x->kernel;
+    const struct mutate_kernel *k = x->kernel;
     struct error e;
     size_t size;
     char *text = mutant_text(k->module, x->mutant, &size);
     struct ptx_module *m = ptx_parse(k->module->path, text, size, &e);
-    char *why = m != NULL ? prove(k, m, x->mutant) : NULL;
+    char *why = m != NULL ? prove(k, m, x->mutant, false) : NULL;
+    const bool dead = m != NULL && killed(x, m, 0, k->small_count, o);
+    if (m != NULL && why == NULL && (!dead || o->check)) {
+        why = prove(k, m, x->mutant, true);
+    }
     x->proved = why != NULL;
     if (m == NULL) {
         x->fate = FATE_INVALID;
         x->reason = must_strdup(e.text);
-    } else if (killed(x, m, 0, k->small_count, o)) {
+    } else if (dead) {
         /* its fate is known */
     } else if (why != NULL) {
         x->fate = FATE_EQUIVALENT;
         x->reason = must_strdup(why);
-    } else if (!comes_to(k, x->mutant)) {
-        x->fate = FATE_UNREACHED;
-        x->reason = must_format("no warp comes to it in any of %zu cases", k->case_count);
     } else if (killed(x, m, k->small_count, k->case_count, o)) {
         /* its fate is known */
-    } else if (guarded(k, x->mutant) && unreached(x, o)) {
+    } else if (x->named != NULL) {
+        x->fate = FATE_NAMED;
+        x->reason = must_strdup(x->named);
+    } else if (unreached(x, o)) {
         x->fate = FATE_UNREACHED;
         x->reason = must_format("no lane executes it in any of %zu cases", k->case_count);
     } else {

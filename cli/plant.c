@@ -381,18 +381,17 @@ char **plant_names(const char *root, enum plant_group group, size_t *n) {
     return names;
 }
 
-bool plant_program(const char *root, const char *name, const struct spec *spec, struct ptx_module **m,
-                   struct error *e) {
-    struct plant plant = {0};
-    if (name != NULL && !plant_load(root, name, &plant, e)) {
+bool plant_program(const char *root, const char *name, const struct spec *spec, struct plant *plant,
+                   struct ptx_module **m, struct error *e) {
+    *plant = (struct plant){0};
+    if (name != NULL && !plant_load(root, name, plant, e)) {
         return false;
     }
-    const bool fits = name == NULL || (plant.group == PLANT_KERNEL && strcmp(plant.kernel, spec->kernel) == 0);
-    *m = fits ? ptx_load(name != NULL ? plant.ptx : spec->ptx, e) : NULL;
+    const bool fits = name == NULL || (plant->group == PLANT_KERNEL && strcmp(plant->kernel, spec->kernel) == 0);
+    *m = fits ? ptx_load(name != NULL ? plant->ptx : spec->ptx, e) : NULL;
     if (!fits) {
-        plant.group == PLANT_EDIT ? fail(e, "plant %s is one of a kernel's words: warpproof plants %s", name, name)
-                                  : fail(e, "plant %s is none of kernel %s", name, spec->kernel);
+        plant->group == PLANT_EDIT ? fail(e, "plant %s is one of a kernel's words: warpproof plants %s", name, name)
+                                   : fail(e, "plant %s is none of kernel %s", name, spec->kernel);
     }
-    plant_free(&plant);
     return *m != NULL;
 }

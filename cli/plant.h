@@ -55,8 +55,10 @@ bool plant_load(const char *root, const char *name, struct plant *p, struct erro
 /* A plant that has a canary build, as that: oracle canary must name it. */
 void plant_as_canary(struct plant *p);
 void plant_free(struct plant *p);
-/* *m = the PTX of the plant of that name, which must be one of this kernel, or with NULL the kernel's own. */
-bool plant_program(const char *root, const char *name, const struct spec *spec, struct ptx_module **m, struct error *e);
+/* *m = the PTX of the plant of that name, which must be one of this kernel, or with NULL the kernel's own. *plant is
+ * the caller's to free, also after a failure; empty without a name. */
+bool plant_program(const char *root, const char *name, const struct spec *spec, struct plant *plant,
+                   struct ptx_module **m, struct error *e);
 /* Names of a group's plants, sorted; count in *n; free each and the list. A file that cannot be read is of its folder's
  * group, and of PLANT_CANARY never. */
 char **plant_names(const char *root, enum plant_group group, size_t *n);

@@ -85,7 +85,10 @@ static bool is_launch_file(const char *text) {
 static bool load_program(const struct options *o, const char *root, const struct subject *s, struct ptx_module **m,
                          struct error *e) {
     if (s->own == NULL) {
-        return plant_program(root, o->plant, s->trial.spec, m, e);
+        struct plant plant;
+        const bool good = plant_program(root, o->plant, s->trial.spec, &plant, m, e);
+        plant_free(&plant);
+        return good;
     }
     *m = spec_module(s->own, e);
     return *m != NULL && judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s->own->ptx, e);

@@ -71,7 +71,7 @@ static void explain_run(void *context, size_t number, struct case_detail *d) {
                             .threads = o->judging.threads,
                             .options = o->judging.launch};
     if (c == NULL || operands_make(&r, &operands, &e)) {
-        case_detail_make(&t, &a->outcomes[number].findings, true, d);
+        case_detail_make(&t, &a->outcomes[number], true, d);
     } else {
         d->why = must_strdup(e.text);
     }

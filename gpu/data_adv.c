@@ -6,16 +6,18 @@
  *   ZERO   d = 0, dmin = 0, both (an all-zero block), -0 beside ordinary ones          PLAIN  ordinary, both signs
  *
  * q4_K   sub-block scales and minima run through all 64 values within any eight neighbouring blocks; nibbles are
- *        runs of 0 and 15, alternating, in halves, or random
+ *        runs of 0 and 15, alternating, in halves, or random; one block of PLAIN has products that lie half-way
+ *        between two binary16 numbers, less the least minimum
  * pad40  quants are runs of 127, -127 and -128 (which the quantiser never gives, but a dump may hold), alternating,
- *        in halves, or random; the stored sum is the integer sum, -4096 .. 4064
- * f32    (input of a quantiser) see `f32_pattern`: ties, zeros of both signs, subnormals, the ends of the f16 range
- *        of the scale, infinities and NaN */
+ *        in halves, 127 but for one (an odd sum), or random; the stored sum is the integer sum, -4096 .. 4064
+ * f32    (input of a quantiser) see `f32_pattern`: ties, products rounded to ties, zeros of both signs, subnormals, the
+ * ends of the f16 range of the scale, infinities and NaN */
 #include "../ref/half.h"
 #include "../ref/pad40.h"
 #include "../ref/q4_k.h"
 #include "data.h"
 #include "data_f16.h"
+#include <math.h>
 #include <string.h>
 
 enum group { HUGE_SCALES, TINY_SCALES, ZERO_SCALES, PLAIN_SCALES, GROUPS };
@@ -27,7 +29,7 @@ static const struct {
     [HUGE_SCALES] = {{0x7bff, 0x7bff}, {0x7bff, 0x0001}, {0x0001, 0x7bff}, {0xfbff, 0x7bff}, {0x7bff, 0xfbff}},
     [TINY_SCALES] = {{0x0001, 0x0001}, {0x03ff, 0x0400}, {0x0400, 0x03ff}, {0x8001, 0x03ff}, {0x03ff, 0x8400}},
     [ZERO_SCALES] = {{0x0000, 0x2d55}, {0x2caa, 0x0000}, {0x0000, 0x0000}, {0x8000, 0x2c01}, {0x2fff, 0x8000}},
-    [PLAIN_SCALES] = {{0x2c00, 0x2801}, {0xa8cd, 0x2a66}, {0x2e66, 0xabff}, {0xafff, 0xa955}, {0x2955, 0x2fff}},
+    [PLAIN_SCALES] = {{0x4801, 0x0001}, {0xa8cd, 0x2a66}, {0x2e66, 0xabff}, {0xafff, 0xa955}, {0x2955, 0x2fff}},
 };
 
 /* ---- q4_K ---- */
@@ -49,6 +51,14 @@ static uint8_t nibble_of(struct random_stream *s, size_t style, int k) {
     }
 }
 
+/* With d = 1025 * 2^-7 and scale * nibble = 3 * 2^j the product is 3075 * 2^(j - 7), half-way between two binary16
+ * numbers of which the upper one is even; the least dmin takes so little off it that only a sum that is not rounded to
+ * nearest becomes the lower one. 0 where the scale has no such nibble. */
+static uint8_t nibble_for_half(unsigned scale, int k) {
+    const unsigned odd = scale == 0 ? 0 : scale >> __builtin_ctz(scale);
+    return odd == 1 ? (uint8_t)(3u << (k % 3)) : odd == 3 ? (uint8_t)(1u << (k % 4)) : 0;
+}
+
 static void fill_q4_k(struct random_stream *s, size_t rows, size_t depth, void *bytes) {
     struct block_q4_k *b = bytes;
     const size_t salt = random_below(s, GROUPS), supers = depth / Q4_K_VALUES;
@@ -65,8 +75,10 @@ static void fill_q4_k(struct random_stream *s, size_t rows, size_t depth, void *
                 const size_t i = (row * supers + super) * Q4_K_SUB_BLOCKS + sub;
                 sc[sub] = i % 64;
                 m[sub] = (37 * i + 63) % 64; /* 37 is odd: all 64 values, in another order */
-                for (int k = 0; k < Q4_K_SUB_VALUES; k++)
-                    n[k] = nibble_of(s, (row + super + sub) % NIBBLE_STYLES, k);
+                for (int k = 0; k < Q4_K_SUB_VALUES; k++) {
+                    const uint8_t half = group == PLAIN_SCALES && pair == 0 ? nibble_for_half(sc[sub], k) : 0;
+                    n[k] = half != 0 ? half : nibble_of(s, (row + super + sub) % NIBBLE_STYLES, k);
+                }
                 q4_k_set_nibbles(b, sub, n);
             }
             q4_k_pack_scales(sc, m, b->scales);
@@ -75,7 +87,7 @@ static void fill_q4_k(struct random_stream *s, size_t rows, size_t depth, void *
 
 /* ---- pad40 ---- */
 
-enum { QUANT_STYLES = 6 };
+enum { QUANT_STYLES = 7 };
 
 static int8_t quant_of(struct random_stream *s, size_t style, int k) {
     switch (style) {
@@ -89,6 +101,8 @@ static int8_t quant_of(struct random_stream *s, size_t style, int k) {
         return k % 2 ? -128 : 127;
     case 4:
         return k / 16 ? -127 : 127;
+    case 5: /* a sum that is odd: binary16 holds no such number past 2048 */
+        return k == 31 ? 126 : 127;
     default:
         return (int8_t)((int)random_below(s, 256) - 128);
     }
@@ -113,7 +127,8 @@ static void fill_pad40(struct random_stream *s, size_t rows, size_t depth, void 
 /* ---- f32 ---- */
 
 enum f32_pattern {
-    TIES,           /* largest 127 * 2^e, the others (n + 1/2) * 2^e: every quotient is exactly half-way */
+    TIES,           /* largest 127 * 2^e, the others (n + 1/2) * 2^e: every quotient is exactly half-way; in half of the
+                     * blocks it is rounded to half-way */
     SIGNED_ZEROS,   /* +0 and -0: the scale is 0 */
     SPIKE,          /* one value, the others far below half a step */
     SUBNORMAL,      /* d is subnormal or 0, 1/d mostly infinite */
@@ -133,6 +148,11 @@ static uint32_t pick(struct random_stream *s, const uint32_t *list, uint32_t cou
 }
 #define PICK(s, ...) pick(s, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
 
+/* A step that is exact, as are 127 and (n + 1/2) of them, while rn(1 / ODD_STEP) is less than 1 / ODD_STEP: the product
+ * of n + 1/2 steps with it is a little less than n + 1/2, and rounded to that. For odd n it then goes up to n + 1, and
+ * would be n without the first rounding. */
+#define ODD_STEP 0x1.8cp+0f
+
 /* Bits of value k of a block. power: 2^e of the block, e -6 .. 6. */
 static uint32_t f32_value(struct random_stream *s, enum f32_pattern pattern, size_t k, float power) {
     const float ordinary = random_normal(s) * power;
@@ -141,6 +161,11 @@ static uint32_t f32_value(struct random_stream *s, enum f32_pattern pattern, siz
     case TIES: { /* both neighbours of every kind first: halves round to the even one */
         static const float first[] = {127, 0.5f, -0.5f, 1.5f, -1.5f, 126.5f, -126.5f, 2.5f};
         float tie = k < 8 ? first[k] : (float)random_below(s, 253) - 125.5f;
+        if (power < 1) { /* near halves, by products that are rounded */
+            const int n = (int)fabsf(tie) < 126 ? (int)fabsf(tie) | 1 : 125;
+            const float steps = k == 0 ? 127 : (float)n + 0.5f;
+            return float_bits(steps * ODD_STEP * power) ^ sign;
+        }
         return float_bits(tie * power);
     }
     case SIGNED_ZEROS:

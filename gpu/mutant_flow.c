@@ -75,6 +75,13 @@ static int64_t most_of_dimension(const struct spec *s, const struct spec_expr *x
     return 0;
 }
 
+/* The same in every launch; a dimension that is not given is 1. */
+static bool is_number(const struct spec_expr *x) {
+    long long n;
+    char more;
+    return x == NULL || sscanf(spec_expr_text(x), "%lld%c", &n, &more) == 1;
+}
+
 static void learn_launch(struct mutant_flow *f) {
     const struct spec *s = f->spec;
     for (int i = 0; i < 3; ++i) {
@@ -82,7 +89,8 @@ static void learn_launch(struct mutant_flow *f) {
         const int64_t limit = s->steps == NULL ? MOST_BLOCKS : INT32_MAX;
         const int64_t blocks = grid > 0 && grid < limit ? grid : limit;
         f->thread[i] = value_within(32, 0, block > 0 ? block - 1 : 1023);
-        f->size[i] = block > 0 ? value_one(32, (uint64_t)block) : value_within(32, 1, 1024);
+        f->size[i] = block > 0 && is_number(s->block[i]) ? value_one(32, (uint64_t)block)
+                                                         : value_within(32, 1, block > 0 ? block : 1024);
         f->block[i] = value_within(32, 0, blocks - 1);
         f->grid[i] = value_within(32, 1, blocks);
     }
@@ -142,14 +150,8 @@ static void find_blocks(struct mutant_flow *f) {
         } else if (!ends(in) || in->guard >= 0) {
             x->next[1] = on;
         }
-        x->dominator = NOWHERE;
-    }
-    for (size_t b = 0; b < f->block_count; ++b) {
-        for (int s = 0; s < 2; ++s) {
-            if (f->blocks[b].next[s] != NOWHERE) {
-                ++f->blocks[f->blocks[b].next[s]].before;
-            }
-        }
+        x->leaves =
+            ends(in) || (is(in, "bra") ? x->next[0] == NOWHERE || (in->guard >= 0 && on == NOWHERE) : on == NOWHERE);
     }
     free(leads);
 }
@@ -180,6 +182,18 @@ static size_t walk(struct mutant_flow *f, size_t *order, size_t *number) {
 
 /* Source: Cooper, Harvey, Kennedy, "A simple, fast dominance algorithm", 2001. */
 static void find_dominators(struct mutant_flow *f) {
+    for (size_t b = 0; b < f->block_count; ++b) {
+        f->blocks[b].before = 0;
+        f->blocks[b].reached = false;
+        f->blocks[b].dominator = NOWHERE;
+    }
+    for (size_t b = 0; b < f->block_count; ++b) {
+        for (int s = 0; s < 2; ++s) {
+            if (f->blocks[b].next[s] != NOWHERE) {
+                ++f->blocks[f->blocks[b].next[s]].before;
+            }
+        }
+    }
     size_t *order = must_calloc(f->block_count + 1, sizeof *order),
            *number = must_calloc(f->block_count + 1, sizeof *number);
     const size_t n = walk(f, order, number);
@@ -410,7 +424,7 @@ static void find_ranges(struct mutant_flow *f) {
         changed = false;
         for (size_t i = 0; i < f->f->instruction_count; ++i) {
             const struct ptx_instruction *in = &f->f->instructions[i];
-            if (flow_writes_nothing(in) || in->operand_count == 0) {
+            if (flow_writes_nothing(in) || in->operand_count == 0 || flow_never(f, i)) {
                 continue;
             }
             const struct ptx_operand *o = &in->operands[0];
@@ -427,6 +441,32 @@ static void find_ranges(struct mutant_flow *f) {
     }
 }
 
+bool flow_never(const struct mutant_flow *f, size_t instruction) {
+    return f->executes != NULL && !f->executes[instruction];
+}
+
+void flow_learn(struct mutant_flow *f) {
+    memset(f->definition, 0, f->f->register_count * sizeof *f->definition);
+    memset(f->values, 0, f->f->register_count * sizeof *f->values);
+    for (size_t i = 0; i < f->f->instruction_count; ++i) {
+        const struct ptx_instruction *in = &f->f->instructions[i];
+        if (!flow_writes_nothing(in) && in->operand_count > 0 && !flow_never(f, i)) {
+            define_operand(f, &in->operands[0], i);
+        }
+    }
+    for (size_t i = 0; i < f->f->register_count; ++i) {
+        if (f->definition[i].wild) {
+            f->values[i] = value_any(flow_bits(f, (int)i));
+        }
+    }
+    if (f->block_count > 0) {
+        find_dominators(f);
+    }
+    find_ranges(f);
+    lanes_free(f->lanes);
+    f->lanes = lanes_make(f);
+}
+
 struct mutant_flow *mutant_flow_make(const struct ptx_module *m, size_t function, const struct spec *spec) {
     struct mutant_flow *f = must_calloc(1, sizeof *f);
     f->m = m;
@@ -436,23 +476,8 @@ struct mutant_flow *mutant_flow_make(const struct ptx_module *m, size_t function
     f->values = must_calloc(f->f->register_count + 1, sizeof *f->values);
     f->definition = must_calloc(f->f->register_count + 1, sizeof *f->definition);
     learn_launch(f);
-    for (size_t i = 0; i < f->f->instruction_count; ++i) {
-        const struct ptx_instruction *in = &f->f->instructions[i];
-        if (!flow_writes_nothing(in) && in->operand_count > 0) {
-            define_operand(f, &in->operands[0], i);
-        }
-    }
-    for (size_t i = 0; i < f->f->register_count; ++i) {
-        if (f->definition[i].wild) {
-            f->values[i] = value_any(flow_bits(f, (int)i));
-        }
-    }
     find_blocks(f);
-    if (f->block_count > 0) {
-        find_dominators(f);
-    }
-    find_ranges(f);
-    f->lanes = lanes_make(f);
+    flow_learn(f);
     return f;
 }
 
@@ -463,6 +488,8 @@ void mutant_flow_free(struct mutant_flow *f) {
         free(f->params);
         free(f->blocks);
         free(f->block_of);
+        free(f->comes);
+        free(f->executes);
         lanes_free(f->lanes);
         free(f);
     }

@@ -15,6 +15,32 @@ void mutant_flow_free(struct mutant_flow *f);
 const struct spec *mutant_flow_spec(const struct mutant_flow *f);
 size_t mutant_flow_function(const struct mutant_flow *f);
 
+/* Follows every thread of a block through the function, and learns again without the instructions and branches that
+ * none takes. Nothing changes where that is not known: a block of a size that depends on the shape, or too long a way.
+ */
+void mutant_flow_walk(struct mutant_flow *f);
+
+/* What an instruction may find in the registers, state after state: every thread of a block, every round of a loop of
+ * which the number of rounds is known. False ends it. */
+typedef bool flow_visit(void *context, size_t instruction, const struct value_sources *s);
+/* Visits all states of one instruction (SIZE_MAX: of each one) in which a thread comes to it, guarded: in which its
+ * guard may let it. True: those were all, and each visit gave true. */
+bool flow_every_state(const struct mutant_flow *f, size_t instruction, bool guarded, flow_visit *visit, void *context);
+
+/* A mutant of one instruction. */
+struct flow_change {
+    size_t instruction;
+    bool of_guard;                       /* it changes the guard alone */
+    const struct ptx_instruction *after; /* (after_count) what stands in its place, the result last */
+    size_t after_count;
+    int extra; /* the register that only the mutant has, -1: none */
+    unsigned extra_bits;
+};
+/* In every thread, whatever the shape and memory, the mutant takes the same branches, and every load, store, copy,
+ * shuffle and tensor instruction has the same operands: all that differs are registers that only computations of
+ * registers read. */
+bool flow_same_in_every_thread(const struct mutant_flow *f, const struct flow_change *change);
+
 #define FLOW_FACTS 32
 
 /* At one instruction, in any thread that executes it. */
@@ -22,7 +48,7 @@ struct flow_place {
     const struct mutant_flow *flow;
     size_t instruction;
     bool dead; /* none does: a branch before it, or its guard, never lets it */
-    int why;   /* the PTX line of that branch */
+    int why;   /* the PTX line of that branch; 0: no thread of a block takes the way (mutant_flow_walk) */
     struct {
         int reg;
         struct value_set v;

@@ -12,6 +12,7 @@ struct block {
     size_t before;      /* how many come to it */
     size_t dominator;
     bool reached;
+    bool leaves; /* some thread may end with it */
 };
 
 struct definition { /* of a register */
@@ -33,7 +34,12 @@ struct mutant_flow {
     size_t *block_of; /* (instructions) */
     bool branches_known;
     struct mutant_lanes *lanes; /* mutant_lanes.c */
+    bool *comes, *executes; /* (instructions) some thread comes to it, its guard lets one: mutant_flow_walk; or NULL */
 };
+
+bool flow_never(const struct mutant_flow *f, size_t instruction); /* known to be executed by no thread */
+/* Definitions, dominators, ranges and lanes, by blocks and by what is never executed. */
+void flow_learn(struct mutant_flow *f);
 
 /* mutant_flow.c: what an operand that is no register holds; !p; a wider register read as a narrower one; what an
  * instruction gives (element: of a vector); it has no result. */

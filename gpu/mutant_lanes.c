@@ -64,11 +64,8 @@ static void find_after(const struct mutant_flow *f, struct mutant_lanes *l) {
         changed = false;
         for (size_t b = n; b-- > 0;) {
             const size_t *to = f->blocks[b].next;
-            const bool ends = to[0] == NOWHERE && to[1] == NOWHERE;
-            const bool leads =
-                (to[0] != NOWHERE && known[to[0]]) || (to[1] != NOWHERE && known[to[1]]) ||
-                (f->f->instructions[f->blocks[b].last].guard >= 0 && (to[0] == NOWHERE || to[1] == NOWHERE));
-            if (!known[b] && (ends || leads)) {
+            const bool leads = (to[0] != NOWHERE && known[to[0]]) || (to[1] != NOWHERE && known[to[1]]);
+            if (!known[b] && (f->blocks[b].leaves || leads)) {
                 known[b] = changed = true;
                 number[b] = count;
                 order[count++] = b;
@@ -80,8 +77,7 @@ static void find_after(const struct mutant_flow *f, struct mutant_lanes *l) {
         changed = false;
         for (size_t i = 0; i < count; ++i) {
             const size_t b = order[i], *to = f->blocks[b].next;
-            const bool leaves =
-                to[0] == NOWHERE && (to[1] == NOWHERE || f->f->instructions[f->blocks[b].last].guard >= 0);
+            const bool leaves = f->blocks[b].leaves;
             size_t at = NOWHERE;
             bool first = true;
             for (int s = 0; s < 2 && !leaves; ++s) {

@@ -223,6 +223,9 @@ size_t flow_uses(const struct mutant_flow *f, int reg, size_t *out, size_t room)
     for (size_t i = 0; i < f->f->instruction_count; ++i) {
         const struct ptx_instruction *in = &f->f->instructions[i];
         bool uses = in->guard == reg;
+        if (f->comes != NULL && !f->comes[i]) {
+            continue;
+        }
         for (size_t o = flow_writes_nothing(in) ? 0 : 1; o < in->operand_count; ++o) {
             const struct ptx_operand *x = &in->operands[o];
             uses |= (x->kind == PTX_OP_REGISTER || x->kind == PTX_OP_ADDRESS) && x->reg == reg;
@@ -256,6 +259,10 @@ void flow_suppose(struct flow_place *p, int reg, struct value_set v) {
 void flow_at(const struct mutant_flow *f, size_t instruction, bool guarded, struct flow_place *p) {
     *p = (struct flow_place){.flow = f, .instruction = instruction};
     const size_t here = f->block_of[instruction];
+    if (f->comes != NULL && !(guarded ? f->executes : f->comes)[instruction]) {
+        p->dead = true;
+        return;
+    }
     if (!f->branches_known || f->blocks[here].dominator == NOWHERE) {
         if (f->branches_known) { /* no branch leads to it */
             p->dead = true;

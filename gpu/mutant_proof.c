@@ -46,7 +46,8 @@ static char *never_executed(const struct proof *p) {
     if (!p->place.dead || p->mutant->by == MUTANT_PREDICATE) {
         return NULL;
     }
-    return must_format("it is never executed: the guard of line %d never lets it", p->place.why);
+    return p->place.why == 0 ? must_strdup("it is never executed: no thread of a block comes to it, whatever the shape")
+                             : must_format("it is never executed: the guard of line %d never lets it", p->place.why);
 }
 
 /* A guard that every thread passes may be dropped, one that none comes to be as it likes. */
@@ -54,7 +55,8 @@ static char *guard(const struct proof *p) {
     struct flow_place at;
     flow_at(p->flow, p->mutant->instruction, false, &at);
     if (at.dead) {
-        return must_format("no thread comes to it: the guard of line %d never lets one", at.why);
+        return at.why == 0 ? must_strdup("no thread of a block comes to it, whatever the shape")
+                           : must_format("no thread comes to it: the guard of line %d never lets one", at.why);
     }
     uint64_t v;
     const bool dropped = p->after != NULL && p->after->guard < 0;
@@ -125,6 +127,44 @@ static char *same_uses(const struct proof *p) {
     return must_format("what reads it gives %" PRId64 " as before, whatever it is", value);
 }
 
+/* A sum with another constant, which only comparisons of order with multiples of 2^n read: it stays within the same
+ * multiple. */
+static char *same_multiple(const struct proof *p) {
+    enum { USES = 8 };
+    const struct ptx_instruction *a = p->before, *b = p->after;
+    size_t uses[USES];
+    if (b == NULL || !is(a, "add") || !is(b, "add") || p->mutant->by != MUTANT_STRIDE || a->operand_count != 3 ||
+        a->operands[0].kind != PTX_OP_REGISTER || a->operands[2].kind != PTX_OP_INTEGER || a->guard >= 0 ||
+        width(a) != 32 || !flow_once(p->flow, a->operands[0].reg)) {
+        return NULL;
+    }
+    const int reg = a->operands[0].reg;
+    const struct value_set was = value_of(a, 32, 0, &p->sources), now = value_of(b, 32, 0, &p->sources);
+    const size_t n = flow_uses(p->flow, reg, uses, USES);
+    const int64_t more = (int64_t)(b->operands[2].bits - a->operands[2].bits);
+    for (size_t i = 0; i < n && n <= USES; ++i) {
+        const struct ptx_instruction *in = &p->old->instructions[uses[i]];
+        const bool ordered = is(in, "setp") && in->part_count == 2 && in->operand_count == 3 && in->guard < 0 &&
+                             in->operands[0].second < 0 && in->operands[1].kind == PTX_OP_REGISTER &&
+                             in->operands[1].reg == reg && strcmp(in->parts[1], "s32") == 0 &&
+                             (strcmp(in->parts[0], "lt") == 0 || strcmp(in->parts[0], "ge") == 0);
+        if (!ordered || (in->operands[2].kind == PTX_OP_REGISTER && in->operands[2].reg == reg)) {
+            return NULL;
+        }
+        struct flow_place at;
+        flow_at(p->flow, uses[i], false, &at);
+        const struct value_sources s = flow_sources(&at);
+        const uint64_t zeros = s.source(s.context, &in->operands[2], 32).zero;
+        const uint64_t low = ~zeros == 0 ? 0 : ((~zeros & -~zeros) - 1) & UINT32_MAX; /* bits below its lowest one */
+        if ((low & ~(was.zero | was.one)) != 0 || (low & ~(now.zero | now.one)) != 0 ||
+            (int64_t)(now.one & low) - (int64_t)(was.one & low) != more) {
+            return NULL;
+        }
+    }
+    return n > 0 && n <= USES ? must_strdup("all that reads it compares it with multiples, which it does not come past")
+                              : NULL;
+}
+
 /* cp.async.wait_group of fewer groups waits for more copies: each of its runs is one of the program's. */
 static char *waits_longer(const struct proof *p) {
     return p->mutant->by == MUTANT_WAIT && p->after != NULL && is(p->after, "cp") && p->after->operand_count == 1 &&
@@ -145,6 +185,28 @@ static char *other_mask(const struct proof *p) {
     const uint64_t known = is(a, "and") ? x.zero : x.one;
     return (differ & ~known) == 0
                ? must_format("the other operand has no bit of 0x%" PRIx64 " %s", differ, is(a, "and") ? "set" : "clear")
+               : NULL;
+}
+
+/* bfi of another width: the bits that come from the other operand then are zero in both. */
+static char *other_field(const struct proof *p) {
+    const struct ptx_instruction *a = p->before, *b = p->after;
+    if (b == NULL || !is(a, "bfi") || !is(b, "bfi") || p->mutant->by != MUTANT_STRIDE || a->operand_count != 5 ||
+        a->operands[3].kind != PTX_OP_INTEGER || a->operands[4].kind != PTX_OP_INTEGER ||
+        a->operands[3].bits != b->operands[3].bits) {
+        return NULL;
+    }
+    const unsigned bits = width(a);
+    const uint64_t at = a->operands[3].bits, most = at < bits ? bits - at : 0; /* what is past the end is left out */
+    const uint64_t was = a->operands[4].bits < most ? a->operands[4].bits : most,
+                   now = b->operands[4].bits < most ? b->operands[4].bits : most;
+    if (most == 0 || most >= 64 || a->operands[4].bits > 255 || b->operands[4].bits > 255) {
+        return NULL;
+    }
+    const struct value_set x = operand(p, a, 1, bits), y = operand(p, a, 2, bits);
+    const uint64_t differ = ((UINT64_C(1) << was) - 1) ^ ((UINT64_C(1) << now) - 1);
+    return (differ & ~x.zero) == 0 && (differ << at & ~y.zero) == 0
+               ? must_strdup("the bits that it inserts in place of others are zero, as those are")
                : NULL;
 }
 
@@ -254,8 +316,14 @@ static char *rounds_nothing(const struct proof *p) {
         return NULL;
     }
     if (is(p->before, "cvt")) {
-        const bool to_f32 =
-            p->before->part_count >= 2 && strcmp(p->before->parts[p->before->part_count - 2], "f32") == 0;
+        const char *to = p->before->part_count >= 2 ? p->before->parts[p->before->part_count - 2] : "";
+        const bool to_f32 = strcmp(to, "f32") == 0;
+        if (strcmp(to, "f16") == 0 && type_of(p->before) == PTX_F32) {
+            const struct value_set x = operand(p, p->before, 1, 32);
+            return x.is_number && x.places <= 11 && x.least >= -24 && x.most <= 15
+                       ? must_strdup("the number has at most 11 bits: its conversion is exact")
+                       : NULL;
+        }
         return to_f32 && value_of(p->before, 32, 0, &p->sources).is_number
                    ? must_strdup("the integer has at most 24 bits: its conversion is exact")
                    : NULL;
@@ -269,8 +337,37 @@ static char *rounds_nothing(const struct proof *p) {
     return sum && value_exact(p->before, &p->sources) ? must_strdup("the result is exact: no rounding") : NULL;
 }
 
-char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
-                        const struct mutant *x) {
+/* Thread after thread: nothing but registers that lead nowhere, and a guard that says the same. */
+static char *same_threads(const struct proof *p) {
+    struct flow_change c = {.instruction = p->mutant->instruction,
+                            .of_guard = p->mutant->by == MUTANT_PREDICATE,
+                            .after = p->after,
+                            .after_count = p->new->instruction_count - p->old->instruction_count + 1,
+                            .extra = -1};
+    if (p->after == NULL || c.after_count < 1 || c.after_count > 2 || (!c.of_guard && !flow_computes(p->before))) {
+        return NULL;
+    }
+    for (size_t i = 0; i < c.after_count && !c.of_guard; ++i) {
+        if (!flow_computes(&p->after[i])) {
+            return NULL;
+        }
+    }
+    if (c.after_count == 2) { /* into a register of its own */
+        const struct ptx_operand *own = &p->after[0].operands[0];
+        c.extra = own->reg;
+        c.extra_bits = 8 * (unsigned)ptx_type_bytes(p->new->registers[own->reg].type);
+        if (strcmp(p->new->registers[own->reg].name, "%mutant") != 0) {
+            return NULL;
+        }
+    }
+    return flow_same_in_every_thread(p->flow, &c)
+               ? must_strdup(
+                     "each thread takes the same way with the same operands of all that loads, stores or shares")
+               : NULL;
+}
+
+static struct proof about(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
+                          const struct mutant *x) {
     struct proof p = {.flow = f,
                       .mutant = x,
                       .changed = changed,
@@ -278,6 +375,18 @@ char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m,
                       .new = &changed->functions[x->function]};
     p.before = &p.old->instructions[x->instruction];
     p.after = x->after[0] != 0 ? &p.new->instructions[x->instruction] : NULL;
+    return p;
+}
+
+char *mutant_equivalent_by_threads(const struct mutant_flow *f, const struct ptx_module *m,
+                                   const struct ptx_module *changed, const struct mutant *x) {
+    const struct proof p = about(f, m, changed, x);
+    return same_threads(&p);
+}
+
+char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
+                        const struct mutant *x) {
+    struct proof p = about(f, m, changed, x);
     flow_at(f, x->instruction, true, &p.place);
     p.sources = flow_sources(&p.place);
     if (x->by == MUTANT_PREDICATE) {
@@ -285,8 +394,9 @@ char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m,
         return why != NULL ? why : other_lanes(&p);
     }
     typedef char *rule(const struct proof *);
-    static rule *const rules[] = {never_executed,   same_value,     same_uses,   waits_longer, other_mask,
-                                  other_comparison, rounds_nothing, other_lanes, other_masks};
+    static rule *const rules[] = {never_executed, same_value,  same_uses,   same_multiple,
+                                  waits_longer,   other_mask,  other_field, other_comparison,
+                                  rounds_nothing, other_lanes, other_masks};
     char *why = NULL;
     for (size_t i = 0; why == NULL && i < sizeof rules / sizeof *rules; ++i) {
         why = rules[i](&p);

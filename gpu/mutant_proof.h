@@ -10,6 +10,10 @@
 char *mutant_equivalent(const struct mutant_flow *f, const struct ptx_module *m, const struct ptx_module *changed,
                         const struct mutant *x);
 
+/* The same of one thread after another, which takes longer: where each takes the same way with the same operands. */
+char *mutant_equivalent_by_threads(const struct mutant_flow *f, const struct ptx_module *m,
+                                   const struct ptx_module *changed, const struct mutant *x);
+
 /* The whole text with a trap ahead of the mutant's instruction, under its guard (where the mutant is of the guard,
  * without one): a launch in which no lane executes it runs as before. The caller frees it. */
 char *mutant_probe_text(const struct ptx_module *m, const struct mutant *x, size_t *size);

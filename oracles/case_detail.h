@@ -4,20 +4,21 @@
 
 #include "../gpu/digest.h"
 #include "bank_sites.h"
-#include "explain.h"
+#include "suspects.h"
 
 struct case_detail {
     size_t outcome; /* its number in the run */
-    bool staged;    /* `explanation` is filled, or borrowed */
+    bool staged;    /* `explanation` and `suspects` are filled */
     struct explanation explanation;
+    struct suspects suspects;
     struct bank_sites banks;
     char program[DIGEST_HEX], inputs[DIGEST_HEX]; /* digests of today, "" where there are none */
     char *why;                                    /* what could not be made, and why; owned; NULL: all was */
 };
 
-/* t: of the case; t->runner is not used. plain: what trial_run found. stages: explain it as well. Whatever cannot be
- * done is said in `why`. The caller frees *d. */
-void case_detail_make(const struct trial *t, const struct findings *plain, bool stages, struct case_detail *d);
+/* t: of the case; t->runner is not used. o: what became of it. stages: explain it as well, and look for suspects in
+ * that. Whatever cannot be done is said in `why`. The caller frees *d. */
+void case_detail_make(const struct trial *t, const struct outcome *o, bool stages, struct case_detail *d);
 void case_detail_free(struct case_detail *d);
 
 #endif

@@ -1,59 +1,12 @@
 #include "in_step.h"
 #include "../ref/checked.h"
-#include "in_step_log.h"
-#include "sequence.h"
+#include "in_step_run.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *const difference_names[DIFFERENCES] = {"register", "ldmatrix result", "mma result",
                                                    "store to shared memory", "store"};
-
-struct warp_log { /* of a warp of a block */
-    struct step_digest *steps;
-    size_t count, room;
-    /* B's side */
-    bool parted;
-    size_t seen;              /* steps of B */
-    uint32_t phase;           /* barriers of B */
-    uint64_t phase_began;     /* step of B after the last one */
-    size_t next[DIFFERENCES]; /* once parted: where A's next step of the kind is looked for */
-    bool over[DIFFERENCES];   /* the kind has differed in this warp: no more of it is compared */
-};
-
-/* Within a block what happens before one barrier comes before what happens after it; between two, warps run at once,
- * and what takes fewer steps from there is taken for the earlier one. */
-struct moment {
-    size_t launch; /* from 1 */
-    uint64_t block, phase, step;
-    uint32_t warp;
-};
-
-struct target {         /* a step of A whose values are wanted, and B's */
-    struct moment when; /* of B */
-    size_t at;          /* of A's warp */
-    struct snapshot a, b;
-};
-
-struct in_step_launch { /* one launch of the trial, for its probe */
-    struct comparison *x;
-    size_t number;
-    uint64_t blocks;
-    size_t a_block; /* warps */
-    struct warp_log *warps;
-};
-
-enum pass { PASS_KEEP, PASS_COMPARE, PASS_FETCH };
-
-struct comparison {
-    struct in_step *out;
-    enum pass pass;
-    struct in_step_launch *launches; /* (count) */
-    size_t count;
-    uint64_t kept;
-    struct target targets[DIFFERENCES], parting; /* of out->first, out->parting */
-    bool stop, no_memory;
-};
 
 static struct warp_log *log_of(struct in_step_launch *l, const struct probe_step *at) {
     return &l->warps[(size_t)at->place.block_number * l->a_block + at->warp];
@@ -77,7 +30,7 @@ static void keep(struct in_step_launch *l, const struct probe_step *at) {
         w->steps = more;
         w->room = room;
     }
-    step_digest_of(at, &w->steps[w->count++]);
+    step_digest_of(at, aligned_number(l->x->programs, 0, at->text), &w->steps[w->count++]);
     l->x->stop |= ++l->x->kept > IN_STEP_MOST;
 }
 
@@ -87,7 +40,7 @@ static struct moment moment_of(const struct in_step_launch *l, const struct prob
     return (struct moment){l->number + 1, at->place.block_number, w->phase, at->number - w->phase_began, at->warp};
 }
 
-static bool is_earlier(const struct moment *a, const struct moment *b) {
+bool in_step_is_earlier(const struct moment *a, const struct moment *b) {
     const uint64_t x[] = {a->launch, a->block, a->phase, a->step, a->warp},
                    y[] = {b->launch, b->block, b->phase, b->step, b->warp};
     size_t i = 0;
@@ -102,7 +55,7 @@ static void differs(struct in_step_launch *l, const struct probe_step *at, const
     struct difference *d = &l->x->out->first[kind];
     struct target *t = &l->x->targets[kind];
     const struct moment now = moment_of(l, at, w);
-    if (d->found && !is_earlier(&now, &t->when)) {
+    if (d->found && !in_step_is_earlier(&now, &t->when)) {
         return;
     }
     *d = (struct difference){
@@ -118,15 +71,15 @@ static void part(struct in_step_launch *l, const struct probe_step *at, struct w
     w->parted = true;
     ++l->x->out->parted;
     for (int k = 0; k < DIFFERENCES; ++k) {
-        w->next[k] = (size_t)at->number;
+        w->next[k] = w->at;
     }
     const struct moment now = moment_of(l, at, w);
-    if (p->found && !is_earlier(&now, &t->when)) {
+    if (p->found && !in_step_is_earlier(&now, &t->when)) {
         return;
     }
     *p = (struct parting){.found = true, .launch = l->number + 1, .warp = at->warp, .step = at->number};
     memcpy(p->block, at->place.block, sizeof p->block);
-    *t = (struct target){.when = now, .at = (size_t)at->number};
+    *t = (struct target){.when = now, .at = w->at};
     snapshot_take(&t->b, at);
 }
 
@@ -163,41 +116,51 @@ static void compare_apart(struct in_step_launch *l, const struct probe_step *at,
     }
 }
 
-/* In step: A's step of this number is the same instruction, as in_step.h says. */
-static bool goes_on(const struct comparison *x, const struct warp_log *w, uint64_t number,
-                    const struct step_digest *s) {
-    if (number >= w->count) {
-        return false;
+/* A's next step that is no instruction of A alone. */
+static void pass_alone(const struct aligned *p, struct warp_log *w) {
+    while (w->at < w->count && (w->steps[w->at].instruction == ALIGNED_NONE ||
+                                p->partner[0][w->steps[w->at].instruction] == ALIGNED_NONE)) {
+        ++w->at;
     }
-    const struct step_digest *a = &w->steps[number];
-    return a->key == s->key && (x->out->same_opcodes || (a->text == s->text && a->all == s->all));
+}
+
+static void compare_in_step(struct in_step_launch *l, const struct probe_step *at, struct warp_log *w,
+                            const struct step_digest *s) {
+    const struct step_digest *a = &w->steps[w->at++];
+    ++w->seen;
+    ++l->x->out->steps;
+    ++l->x->out->together;
+    if (a->key == s->key && a->all != s->all) {
+        differs(l, at, w, step_kind(s), w->at - 1);
+    }
 }
 
 static void compare(struct in_step_launch *l, const struct probe_step *at) {
     struct warp_log *w = log_of(l, at);
+    const struct aligned *p = l->x->programs;
+    const uint32_t number = aligned_number(p, 1, at->text);
+    const uint32_t partner = number != ALIGNED_NONE ? p->partner[1][number] : ALIGNED_NONE;
     struct step_digest s;
     if (at->number == 0) { /* the launch was begun anew: what was found is found again */
         l->x->out->parted -= w->parted;
         l->x->out->steps -= w->seen;
         l->x->out->together -= w->seen;
         w->parted = false;
-        w->seen = w->phase = 0;
+        w->seen = w->at = w->phase = 0;
         w->phase_began = 0;
         memset(w->over, 0, sizeof w->over);
     }
-    step_digest_of(at, &s);
-    if (!w->parted && !goes_on(l->x, w, at->number, &s)) {
-        part(l, at, w);
+    step_digest_of(at, number, &s);
+    if (!w->parted && partner != ALIGNED_NONE) {
+        pass_alone(p, w);
+        if (w->at < w->count && w->steps[w->at].instruction == partner) {
+            compare_in_step(l, at, w, &s);
+        } else {
+            part(l, at, w);
+        }
     }
     if (w->parted) {
         compare_apart(l, at, w, &s);
-    } else {
-        ++w->seen;
-        ++l->x->out->steps;
-        ++l->x->out->together;
-        if (w->steps[at->number].all != s.all) {
-            differs(l, at, w, step_kind(&s), (size_t)at->number);
-        }
     }
     if (strncmp(at->text->opcode, "bar", 3) == 0) {
         ++w->phase;
@@ -246,12 +209,7 @@ static void on_step(void *context, const struct probe_step *at) {
 
 /* ---- the runs ---- */
 
-struct run {
-    struct bound bound;
-    struct sequence runs;
-};
-
-static void run_free(struct run *r) {
+static void run_free(struct in_step_ran *r) {
     sequence_free(&r->runs);
     bound_free(&r->bound);
 }
@@ -281,9 +239,9 @@ static bool open_launches(struct comparison *x, struct bound *b, struct error *e
     return true;
 }
 
-static bool run(struct comparison *x, const struct trial *t, enum pass pass, struct run *r, struct error *e) {
+static bool run(struct comparison *x, const struct trial *t, enum pass pass, struct in_step_ran *r, struct error *e) {
     struct probe *probes = NULL;
-    *r = (struct run){0};
+    *r = (struct in_step_ran){0};
     x->pass = pass;
     x->stop = false;
     bool good = bind_launch(t->spec, t->module, t->shape, t->operands, t->seed, &r->bound, e) &&
@@ -321,179 +279,53 @@ static void find_short(struct comparison *x) {
         struct in_step_launch *l = &x->launches[i];
         for (uint64_t k = 0; k < l->blocks * l->a_block; ++k) {
             struct warp_log *w = &l->warps[k];
-            if (w->parted || w->seen >= w->count) {
+            pass_alone(x->programs, w);
+            if (w->parted || w->at >= w->count) {
                 continue;
             }
             ++x->out->parted;
             struct parting *p = &x->out->parting;
             if (!p->found) {
-                *p = (struct parting){
-                    .found = true, .launch = i + 1, .warp = (uint32_t)(k % l->a_block), .step = w->seen};
-                x->parting = (struct target){.when = {i + 1, k / l->a_block, 0, w->seen, p->warp}, .at = w->seen};
+                *p =
+                    (struct parting){.found = true, .launch = i + 1, .warp = (uint32_t)(k % l->a_block), .step = w->at};
+                x->parting = (struct target){.when = {i + 1, k / l->a_block, 0, w->at, p->warp}, .at = w->at};
             }
         }
     }
 }
 
-/* ---- what is told ---- */
-
-static const struct trace *trace_of(const struct run *r, size_t launch) {
-    return launch <= r->runs.count ? &r->runs.traces[launch - 1] : NULL;
-}
-
-static void fill_site(struct in_step_side *side, const struct snapshot *s, const struct trace *t) {
-    side->present = s->taken && t != NULL && s->site < t->site_count;
-    if (side->present) {
-        side->site = t->sites[s->site];
+static void count_pairs(struct comparison *x, const struct spec *s) {
+    const char **entries = must_calloc(s->then_count + 1, sizeof *entries);
+    struct in_step *out = x->out;
+    entries[0] = s->entry;
+    for (size_t n = 0; n < s->then_count; ++n) {
+        entries[n + 1] = s->then[n].entry;
     }
-}
-
-static void fill(struct difference *d, enum difference_kind kind, const struct target *t, const struct run *a,
-                 const struct run *b) {
-    const struct snapshot *of[2] = {&t->a, &t->b};
-    size_t value = 0;
-    fill_site(&d->side[0], of[0], trace_of(a, d->launch));
-    fill_site(&d->side[1], of[1], trace_of(b, d->launch));
-    const bool moves = d->apart && kind == DIFFERENCE_SHARED;
-    if (!snapshots_differ(of[0], of[1], moves, &d->lane, &value)) { /* one has none, or it is not among those kept */
-        d->lane = (unsigned)__builtin_ctz(t->b.lanes);
-        value = d->apart && t->b.has_address && t->b.count > 1 ? 1 : 0;
-    }
-    for (int k = 0; k < 2; ++k) {
-        const bool has = value < of[k]->count;
-        d->side[k].executed = d->side[k].present && has && of[k]->lanes >> d->lane & 1;
-        d->side[k].name = has ? of[k]->names[value] : NULL;
-        d->side[k].value = has ? of[k]->values[value][d->lane] : 0;
-        d->bits = has && of[k]->bits[value] > d->bits ? of[k]->bits[value] : d->bits;
-    }
-    d->is_address = t->b.has_address && value == 0;
-}
-
-static void find_earliest(struct comparison *x) {
-    x->out->earliest = -1;
-    for (int k = 0; k < DIFFERENCES; ++k) {
-        if (!x->out->first[k].found) {
-            continue;
-        }
-        if (x->out->earliest < 0 || is_earlier(&x->targets[k].when, &x->targets[x->out->earliest].when)) {
-            x->out->earliest = k;
+    out->aligned = aligned_count(x->programs, entries, s->then_count + 1);
+    out->exact = out->aligned.moved == 0 && out->aligned.alone[0] == 0 && out->aligned.alone[1] == 0 &&
+                 out->aligned.pairs[ALIGNED_REGISTERS] == 0 && x->programs->renames;
+    for (int side = 0; side < 2; ++side) {
+        for (size_t i = 0; i < x->programs->count[side]; ++i) {
+            out->too_far |= x->programs->too_far[side][i];
         }
     }
-}
-
-static void find_writer(const struct run *r, size_t buffer, size_t cell, struct output_difference *o, int side) {
-    for (size_t i = r->runs.count; i-- > 0;) {
-        const struct trace *t = &r->runs.traces[i];
-        const struct launch *l = r->runs.runs[i].launch;
-        const struct buffer_coverage *c = &t->coverage[buffer];
-        const size_t bytes = l->buffers[buffer].cell_bytes;
-        bool stored = false;
-        for (size_t k = 0; t->has_coverage && c->stores != NULL && k < bytes; ++k) {
-            stored |= (c->stores[cell * bytes + k] & 127) != 0;
-        }
-        if (!stored || c->cells == NULL) {
-            continue;
-        }
-        const struct cell_writer *w = &c->cells[cell].last;
-        o->by[side].stored = true;
-        o->by[side].block[0] = w->block % l->grid[0];
-        o->by[side].block[1] = w->block / l->grid[0] % l->grid[1];
-        o->by[side].block[2] = w->block / l->grid[0] / l->grid[1];
-        o->by[side].warp = w->thread / 32;
-        o->by[side].lane = w->thread % 32;
-        o->by[side].site = w->instruction < t->site_count ? t->sites[w->instruction] : (struct trace_site){0};
-        return;
-    }
-}
-
-static void find_output(const struct run *a, const struct run *b, struct output_difference *o) {
-    for (size_t i = 0; i < b->bound.launch.buffer_count && o->buffer == NULL; ++i) {
-        const struct launch_buffer *x = &a->bound.launch.buffers[i], *y = &b->bound.launch.buffers[i];
-        if ((x->role != BUFFER_OUT && x->role != BUFFER_INOUT) || memcmp(x->data, y->data, x->bytes) == 0) {
-            continue;
-        }
-        o->buffer = x->name;
-        o->cell_bytes = x->cell_bytes;
-        o->is_f32 = x->is_f32;
-        o->cells = x->bytes / x->cell_bytes;
-        for (size_t k = 0; k < o->cells; ++k) {
-            if (memcmp(x->data + k * x->cell_bytes, y->data + k * x->cell_bytes, x->cell_bytes) != 0 &&
-                o->wrong++ == 0) {
-                o->cell = k;
-            }
-        }
-        o->offset = o->cell * x->cell_bytes;
-        for (; x->cell_bytes > 8 && x->data[o->offset] == y->data[o->offset];) {
-            ++o->offset;
-        }
-        const size_t left = (o->cell + 1) * x->cell_bytes - o->offset, bytes = left < 8 ? left : 8;
-        memcpy(&o->value[0], x->data + o->offset, bytes);
-        memcpy(&o->value[1], y->data + o->offset, bytes);
-        find_writer(a, i, o->cell, o, 0);
-        find_writer(b, i, o->cell, o, 1);
-    }
-}
-
-static void tell(struct comparison *x, struct run *a, const struct run *b) {
-    struct parting *p = &x->out->parting;
-    for (int k = 0; k < DIFFERENCES; ++k) {
-        if (x->out->first[k].found) {
-            fill(&x->out->first[k], (enum difference_kind)k, &x->targets[k], a, b);
-        }
-    }
-    if (p->found) {
-        const uint32_t *grid = bound_launch(&a->bound, p->launch - 1)->grid;
-        p->block[0] = (uint32_t)(x->parting.when.block % grid[0]);
-        p->block[1] = (uint32_t)(x->parting.when.block / grid[0] % grid[1]);
-        p->block[2] = (uint32_t)(x->parting.when.block / grid[0] / grid[1]);
-        fill_site(&p->side[0], &x->parting.a, trace_of(a, p->launch));
-        fill_site(&p->side[1], &x->parting.b, trace_of(b, p->launch));
-    }
-    find_earliest(x);
-    x->out->ran[0] = sequence_complete(&a->runs);
-    x->out->ran[1] = sequence_complete(&b->runs);
-    find_output(a, b, &x->out->output);
-}
-
-/* Of what the launches may execute: their entries, and all functions. */
-static bool same_opcodes(const struct spec *s, const struct ptx_module *a, const struct ptx_module *b) {
-    for (size_t i = 0; i < a->function_count; ++i) {
-        const struct ptx_function *f = &a->functions[i], *g = NULL;
-        bool runs = !f->entry || strcmp(f->name, s->entry) == 0;
-        for (size_t n = 0; n < s->then_count; ++n) {
-            runs |= strcmp(f->name, s->then[n].entry) == 0;
-        }
-        if (!runs) {
-            continue;
-        }
-        for (size_t k = 0; k < b->function_count && g == NULL; ++k) {
-            g = strcmp(b->functions[k].name, f->name) == 0 ? &b->functions[k] : NULL;
-        }
-        if (g == NULL || g->instruction_count != f->instruction_count) {
-            return false;
-        }
-        for (size_t n = 0; n < f->instruction_count; ++n) {
-            if (strcmp(f->instructions[n].opcode, g->instructions[n].opcode) != 0) {
-                return false;
-            }
-        }
-    }
-    return true;
+    free(entries);
 }
 
 bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *out, struct error *e) {
     struct comparison *x = must_calloc(1, sizeof *x);
-    struct run first, of_b = {0}, again = {0};
-    *out = (struct in_step){.earliest = -1};
+    struct in_step_ran first, of_b = {0}, again = {0};
+    *out = (struct in_step){.modules = {a->module, b->module}, .earliest = -1};
     x->out = out;
-    out->same_opcodes = same_opcodes(a->spec, a->module, b->module);
+    x->programs = aligned_make(a->module, b->module);
+    count_pairs(x, a->spec);
     bool good = run(x, a, PASS_KEEP, &first, e) && run(x, b, PASS_COMPARE, &of_b, e);
     if (good) {
         find_short(x);
         good = run(x, a, PASS_FETCH, &again, e);
     }
     if (good) {
-        tell(x, &again, &of_b);
+        in_step_tell(x, &again, &of_b);
     }
     for (size_t i = 0; x->launches != NULL && i < x->count; ++i) {
         for (uint64_t k = 0; x->launches[i].warps != NULL && k < x->launches[i].blocks * x->launches[i].a_block; ++k) {
@@ -502,6 +334,7 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
         free(x->launches[i].warps);
     }
     free(x->launches);
+    aligned_free(x->programs);
     free(x);
     run_free(&first);
     run_free(&of_b);
@@ -509,6 +342,9 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
     return good;
 }
 
-bool in_step_differs(const struct in_step *x) {
-    return x->earliest >= 0 || x->output.buffer != NULL || x->ran[0] != x->ran[1];
+enum in_step_verdict in_step_verdict(const struct in_step *x) {
+    return x->output.buffer != NULL || x->ran[0] != x->ran[1] ? IN_STEP_DIFFERS
+           : x->earliest < 0                                  ? IN_STEP_SAME
+           : x->exact                                         ? IN_STEP_DIFFERS
+                                                              : IN_STEP_CANNOT_JUDGE;
 }

@@ -1,19 +1,20 @@
 /* Two builds of one kernel on the same operands, step by step on the PTX machine: the first step after which they
  * differ. A is run and a digest of each step is kept; B is run and held to it; A is run again for its values.
  *
- * Each warp is compared by itself, in the order of its own steps, in one of two ways:
- *   in step      as long as it executes the same instructions: every result of every lane, by its place in the
- *                instruction, and of every store its address and value. Where both programs have the same opcodes, one
- *                after the other, an instruction is the same as the one that stands there (names, literals and
- * modifiers may differ: that shows in what it gives). Else it is the one with the same text but for the numbers of
- *                registers, and only until it gives something else: that is no difference yet, for an instruction may
- *                stand between that looks the same;
- *   after that   results of mma and of ldmatrix, values stored to shared memory, values and addresses of other stores,
- *                each in order; one that A has elsewhere in the warp's order only moved, and is no difference.
- * And at the end the bytes of every buffer that the launch may write. */
+ * gpu/aligned.h says which instruction of B is which of A. Each warp is compared by itself, in the order of its own
+ * steps, in one of two ways:
+ *   in step      as long as it executes the same instructions, those that one program has alone left out: every result
+ *                of every lane, by its place in the instruction, and of every store its address and value;
+ *   after that   (it has `parted`: a branch went another way, or a body is there more often) results of mma and of
+ *                ldmatrix, values stored to shared memory, values and addresses of other stores, each in order; one
+ * that A has elsewhere in the warp's order only moved, and is no difference. And at the end the bytes of every buffer
+ * that the launch may write. They are what decides: builds that come to the same bytes may have other registers on the
+ * way. Only where the programs are one sequence of opcodes whose registers correspond one to one a step that differs
+ * says by itself that they do. */
 #ifndef ORACLES_IN_STEP_H
 #define ORACLES_IN_STEP_H
 
+#include "../gpu/aligned.h"
 #include "trial.h"
 
 enum difference_kind {
@@ -26,12 +27,12 @@ enum difference_kind {
 };
 extern const char *const difference_names[DIFFERENCES]; /* "register", "ldmatrix result" ... */
 
-struct in_step_side {       /* of A or B */
-    bool present;           /* false: it has no such step */
-    bool executed;          /* by the lane at hand */
-    struct trace_site site; /* texts are the module's */
-    const char *name;       /* the register; NULL: a literal. The module's */
-    uint64_t value;         /* or the address */
+struct in_step_side {                   /* of A or B */
+    bool present;                       /* false: it has no such step */
+    bool executed;                      /* by the lane at hand */
+    const struct ptx_instruction *text; /* the module's */
+    const char *name;                   /* the register; NULL: a literal. The module's */
+    uint64_t value;                     /* or the address */
 };
 
 struct difference {
@@ -42,7 +43,30 @@ struct difference {
     unsigned bits;   /* of the value: 1, 32 or 64 */
     bool is_address; /* of a store: values are those of the address */
     bool apart;      /* the warp's programs had parted */
+    uint32_t lanes;  /* in which it differs */
+    struct {
+        uint32_t executed; /* lanes */
+        uint64_t values[32];
+    } of[2]; /* of each lane what side has of this one */
     struct in_step_side side[2];
+    enum aligned_how how; /* of the pair; parted: ALIGNED_ALONE */
+};
+
+enum { CAUSES = 3 };
+struct in_step_cause {                  /* an instruction of one program that the other has not, or not so */
+    const struct ptx_instruction *text; /* the module's */
+    enum aligned_how how;
+};
+struct in_step_causes { /* of the first difference of all, or where there is none of the parting or the output; nearest
+                         * first; without the first difference itself */
+    struct in_step_cause at[2][CAUSES];
+    size_t count[2];
+    enum {
+        CAUSE_OPERANDS,
+        CAUSE_MEMORY,
+        CAUSE_NEAR
+    } by; /* what it reads comes from them; they store, copy, wait or
+           * synchronise; or they are the last ones before it */
 };
 
 struct parting { /* where the first warp goes on by other instructions */
@@ -50,7 +74,7 @@ struct parting { /* where the first warp goes on by other instructions */
     size_t launch;
     uint32_t block[3], warp;
     uint64_t step;
-    struct in_step_side side[2]; /* site alone; absent: the warp has no step more */
+    struct in_step_side side[2]; /* text alone; absent: the warp has no step more */
 };
 
 struct output_difference { /* of the first buffer that differs its first cell */
@@ -63,18 +87,22 @@ struct output_difference { /* of the first buffer that differs its first cell */
     struct {
         bool stored; /* somebody stored it; the last one: */
         uint32_t block[3], warp, lane;
-        struct trace_site site;
+        const struct ptx_instruction *text;
     } by[2];
 };
 
 struct in_step {
-    bool ran[2];              /* its launches ran to their ends */
-    uint64_t steps, together; /* of B, that were compared; of those in step */
-    uint64_t warps, parted;   /* of all blocks */
-    bool same_opcodes;
+    const struct ptx_module *modules[2];
+    bool ran[2];                   /* its launches ran to their ends */
+    uint64_t steps, together;      /* of B, that were compared; of those in step */
+    uint64_t warps, parted;        /* of all blocks */
+    struct aligned_counts aligned; /* of what the launches may execute */
+    bool exact;                    /* a step that differs is a difference of the programs */
+    bool too_far;                  /* more stands between two anchors than is paired */
     struct difference first[DIFFERENCES];
     int earliest; /* the kind of the first difference of all, or -1 */
     struct parting parting;
+    struct in_step_causes causes;
     struct output_difference output;
 };
 
@@ -85,6 +113,11 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
 
 #define IN_STEP_MOST (UINT64_C(1) << 23)
 
-bool in_step_differs(const struct in_step *x); /* a step, the output, or that one of them alone runs to its end */
+enum in_step_verdict {
+    IN_STEP_SAME,         /* the output is equal, and so is every step that was compared */
+    IN_STEP_DIFFERS,      /* the output, or, of programs that are exact, a step; or one of them alone runs to its end */
+    IN_STEP_CANNOT_JUDGE, /* the output is equal, a step is not, and that may be the builds' own affair */
+};
+enum in_step_verdict in_step_verdict(const struct in_step *x);
 
 #endif

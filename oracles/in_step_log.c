@@ -43,19 +43,6 @@ static uint32_t key_of(const struct probe_step *at) {
     return (uint32_t)(h >> 32) << KIND_BITS | (uint32_t)kind_of(at);
 }
 
-/* "%r12" counts as "%r". */
-static uint32_t text_of(const struct ptx_instruction *in) {
-    uint64_t h = 0;
-    bool name = false;
-    for (const char *c = in->text; *c != 0; ++c) {
-        const bool letter = (*c >= 'a' && *c <= 'z') || *c == '_' || *c == '%';
-        const bool digit = *c >= '0' && *c <= '9';
-        name = *c == '%' || (name && (letter || digit));
-        h = name && digit ? h : mixed(h, (uint8_t)*c);
-    }
-    return (uint32_t)(h >> 32);
-}
-
 static uint64_t lanes_of(uint64_t h, const struct probe_value *v, uint32_t lanes) {
     for (; lanes != 0; lanes &= lanes - 1) {
         h = mixed(h, probe_value_of(v, (unsigned)__builtin_ctz(lanes)));
@@ -63,13 +50,12 @@ static uint64_t lanes_of(uint64_t h, const struct probe_value *v, uint32_t lanes
     return h;
 }
 
-void step_digest_of(const struct probe_step *at, struct step_digest *out) {
+void step_digest_of(const struct probe_step *at, uint32_t instruction, struct step_digest *out) {
     uint64_t h = at->lanes;
     for (size_t i = 0; i < at->count; ++i) {
         h = lanes_of(h, &at->values[i], at->lanes);
     }
-    *out = (struct step_digest){
-        .key = key_of(at), .text = text_of(at->text), .site = (uint32_t)at->instruction, .values = h};
+    *out = (struct step_digest){.key = key_of(at), .instruction = instruction, .values = h};
     out->all = at->address != NULL ? lanes_of(h, at->address, at->lanes) : h;
 }
 
@@ -85,8 +71,11 @@ static void keep(struct snapshot *s, const struct probe_value *v, uint32_t lanes
 }
 
 void snapshot_take(struct snapshot *s, const struct probe_step *at) {
-    *s = (struct snapshot){
-        .taken = true, .lanes = at->lanes, .site = at->instruction, .has_address = at->address != NULL};
+    *s = (struct snapshot){.taken = true,
+                           .lanes = at->lanes,
+                           .text = at->text,
+                           .site = at->instruction,
+                           .has_address = at->address != NULL};
     if (at->address != NULL) {
         keep(s, at->address, at->lanes);
     }
@@ -95,15 +84,22 @@ void snapshot_take(struct snapshot *s, const struct probe_step *at) {
     }
 }
 
-bool snapshots_differ(const struct snapshot *a, const struct snapshot *b, bool moves, unsigned *lane, size_t *value) {
+bool snapshots_differ(const struct snapshot *a, const struct snapshot *b, bool moves, unsigned *lane, size_t *value,
+                      uint32_t *lanes) {
     const size_t first = moves && a->has_address ? 1 : 0, count = a->count < b->count ? a->count : b->count;
-    for (*lane = 0; *lane < 32; ++*lane) {
-        const bool in_a = a->lanes >> *lane & 1, in_b = b->lanes >> *lane & 1;
-        for (*value = first; (in_a || in_b) && *value < count; ++*value) {
-            if (in_a != in_b || a->values[*value][*lane] != b->values[*value][*lane]) {
-                return true;
+    bool found = false;
+    *lanes = 0;
+    for (unsigned i = 0; i < 32; ++i) {
+        const bool in_a = a->lanes >> i & 1, in_b = b->lanes >> i & 1;
+        for (size_t k = first; (in_a || in_b) && k < count; ++k) {
+            if (in_a == in_b && a->values[k][i] == b->values[k][i]) {
+                continue;
             }
+            *lane = found ? *lane : i;
+            *value = found ? *value : k;
+            *lanes |= 1u << i;
+            found = true;
         }
     }
-    return false;
+    return found;
 }

@@ -10,7 +10,7 @@
 enum { LINES = 6, MOST_PEERS = 48 };
 
 struct origin { /* a line, and where it is called */
-    struct ptx_call at, call;
+    struct ptx_call_place at, call;
     uint32_t distance;
     bool shared; /* right accesses come from it too */
 };
@@ -64,7 +64,7 @@ static bool is_accused(const struct clues *c, const struct ptx_instruction *in) 
     return false;
 }
 
-static bool same_call(struct ptx_call a, struct ptx_call b) {
+static bool same_call(struct ptx_call_place a, struct ptx_call_place b) {
     return a.file == b.file && a.line == b.line;
 }
 
@@ -113,15 +113,15 @@ bool clue_share_load(const struct clues *c, const struct clue *a, const struct c
     return some;
 }
 
-static struct ptx_call call_of(const struct ptx_instruction *in) {
-    return in->call_count > 0 ? in->calls[0] : (struct ptx_call){-1, 0};
+static struct ptx_call_place call_of(const struct ptx_instruction *in) {
+    return in->inlined_count > 0 ? in->inlined[0] : (struct ptx_call_place){-1, 0};
 }
 
 /* Nearest ones of each line. */
 static void collect(const struct ptx_function *f, size_t own, const uint32_t *distance, struct origins *out) {
     for (size_t i = 0; i < f->instruction_count; ++i) {
         const struct ptx_instruction *in = &f->instructions[i];
-        const struct ptx_call at = {in->file, in->line}, call = call_of(in);
+        const struct ptx_call_place at = {in->file, in->line}, call = call_of(in);
         size_t k = 0;
         if (distance[i] == 0 || i == own || in->file < 0 || in->line <= 0) {
             continue;
@@ -142,7 +142,7 @@ static void mark_shared(const struct ptx_function *f, const uint32_t *distance, 
     for (size_t i = 0; i < f->instruction_count; ++i) {
         const struct ptx_instruction *in = &f->instructions[i];
         for (size_t k = 0; distance[i] != 0 && k < o->count; ++k) {
-            o->items[k].shared |= same_call(o->items[k].at, (struct ptx_call){in->file, in->line}) &&
+            o->items[k].shared |= same_call(o->items[k].at, (struct ptx_call_place){in->file, in->line}) &&
                                   same_call(o->items[k].call, call_of(in));
         }
     }
@@ -245,8 +245,8 @@ void suspect_from(const struct clues *c, const struct clue *of, const struct whe
     }
     const struct ptx_instruction *in = &f->instructions[own];
     const struct ptx_module *m = c->in->module;
-    if (in->call_count > 1) {
-        s->call = must_format("%s:%d", m->files[in->calls[0].file], in->calls[0].line);
+    if (in->inlined_count > 1) {
+        s->call = must_format("%s:%d", m->files[in->inlined[0].file], in->inlined[0].line);
     }
     struct ancestry_index x;
     struct origins o = {.count = 0};

@@ -42,6 +42,24 @@ void probe_note(struct tomography *x, char *text) {
     x->notes[x->note_count++] = text;
 }
 
+void probe_conclude(struct tomography *x, size_t wrong, bool stopped, const char *unit) {
+    const char *why = x->why != NULL ? x->why : "the launches were used up before all was probed";
+    if (x->line_count > 0 && stopped) {
+        probe_note(x, must_strdup(why));
+    } else if (x->line_count == 0 && stopped) { /* nothing is known of what made them wrong */
+        char *text = must_format("%zu %s on coded and random operands differ from what the contract says, and on made "
+                                 "ones: %s",
+                                 wrong, unit, why);
+        free(x->why);
+        x->why = text;
+        x->probed = false;
+    } else if (x->line_count == 0) {
+        probe_note(x, must_format("%zu %s on coded and random operands differ from what the contract says, and every "
+                                  "item was consumed from its place: look at the arithmetic",
+                                  wrong, unit));
+    }
+}
+
 bool tomography_wrong(const struct tomography *x) {
     for (size_t i = 0; i < x->line_count; ++i) {
         if (x->lines[i].wrong) {

@@ -487,14 +487,7 @@ static bool probe(struct matrix *m) {
     }
     probe_sift(m->p, m->obs, place_values);
     probe_summarise(m->p, m->obs);
-    if (x->line_count == 0) {
-        probe_note(x, must_format("%zu of %zu results on coded and random operands have other bits than the contract "
-                                  "says, and every item was consumed from its place: look at the arithmetic",
-                                  wrong, SCREENS * m->cells));
-    }
-    if (m->spent) {
-        probe_note(x, must_format("%s", x->why != NULL ? x->why : "the launches were used up before all was probed"));
-    }
+    probe_conclude(x, wrong, m->spent, "results");
     return true;
 }
 

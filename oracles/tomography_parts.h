@@ -71,6 +71,9 @@ bool probe_buffers(struct prober *p, struct error *e);
 
 /* Lines of what the fields show. */
 void probe_summarise(struct prober *p, struct observations obs[FIELDS]);
+/* What is said beside the lines where `wrong` results, counted in that unit, differ from the contract's. stopped: not
+ * all could be read. */
+void probe_conclude(struct tomography *x, size_t wrong, bool stopped, const char *unit);
 /* What several fields show of one fault is left in one of them (tomography_sift.c). */
 void probe_sift(const struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]);
 /* Appends. operand, text, basis are taken over. */

@@ -3,6 +3,7 @@
 #include "element_rule.h"
 #include "tomography_buffers.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { SAMPLES = 3, VALUES = 2, MOST_BLOCKS = 64 };
 
@@ -165,8 +166,9 @@ static bool tell_blocks(struct splitter *s, const struct sample *p, size_t cells
                    r.kind == ELEMENT_CONSTANT
                        ? must_format("%s[i] consumed %s[%lld .. + %zu]%s", out, in,
                                      (long long)offset + r.b * (long long)length, length - 1, rest)
-                       : must_format("%s[i] consumed %s[%s%zu * (%s) .. + %zu]%s", out, in, plus, length, base,
-                                     length - 1, rest),
+                       : must_format(strchr(base, ' ') ? "%s[i] consumed %s[%s%zu * (%s) .. + %zu]%s"
+                                                       : "%s[i] consumed %s[%s%zu * %s .. + %zu]%s",
+                                     out, in, plus, length, base, length - 1, rest),
                    NULL, covered,
                    must_format("%zu of %zu cells of %s, in %zu launches", covered, s->d->cells, out,
                                s->launches + s->d->launches),

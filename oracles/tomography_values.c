@@ -299,12 +299,7 @@ static bool probe(struct values *v) {
         v->p->view.nt = 1;
     }
     probe_summarise(v->p, v->obs);
-    if (x->line_count == 0) {
-        probe_note(x,
-                   must_format("%zu bytes of results on coded and random operands differ from what the contract says, "
-                               "and every value was consumed from its place: look at the arithmetic",
-                               wrong));
-    }
+    probe_conclude(x, wrong, spent, "bytes of results");
     return true;
 }
 

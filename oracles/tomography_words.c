@@ -454,7 +454,7 @@ static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
         add(x, chosen, "consumed", must_strdup("the scale in place of the minimum"), suspect);
         break;
     case SEEN_UNWRITTEN:
-        add(x, chosen, "of the result", must_strdup("was never written"), suspect);
+        add(x, chosen, "never", must_strdup("written"), suspect);
         break;
     default:
         add(x, chosen, start ? "held" : "consumed",

@@ -58,9 +58,10 @@ static void put_table(FILE *out, const struct html *h) {
         columns = case_class(h->outcomes[i].id, &start) < CASE_CLASSES ? case_columns(h->outcomes, h->count) : 0;
     }
     fprintf(out,
-            "<h2 id=\"kernels\">Kernels</h2>\n<p class=\"dim\">passed of run, by data class%s</p>\n"
+            "<h2 id=\"kernels\">Kernels</h2>\n<p class=\"dim\">passed of run%s%s</p>\n"
             "<div class=\"wide\" tabindex=\"0\">\n<table>\n<thead><tr><th scope=\"col\">kernel</th><th "
             "scope=\"col\">cases</th>",
+            columns > 0 ? ", by data class" : "",
             evidence ? "; evidence: cases that a GPU has run with this program" : "");
     for (size_t c = 0; c < columns; ++c) {
         fprintf(out, "<th scope=\"col\">%s</th>", case_classes[c]);

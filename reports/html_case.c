@@ -148,6 +148,71 @@ static void put_stages(FILE *out, const struct explanation *x, const struct case
     }
 }
 
+/* ---- suspects ---- */
+
+static void put_whys(FILE *out, const struct suspect_why *whys, size_t count) {
+    fputs("<ul>\n", out);
+    for (size_t i = 0; i < count; ++i) {
+        fprintf(out, "<li><span class=\"dim\">%s</span> ", whys[i].by);
+        markup_text(out, whys[i].text);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n", out);
+}
+
+/* The lines that its address or value is made at. */
+static void put_from(FILE *out, const struct suspect *x) {
+    if (x->from_count == 0) {
+        return;
+    }
+    fprintf(out, "<details>\n<summary>%zu line%s that its address or value is made at</summary>\n<ul>\n", x->from_count,
+            x->from_count == 1 ? "" : "s");
+    for (size_t i = 0; i < x->from_count && i < HTML_IDS; ++i) {
+        fputs("<li>", out);
+        markup_text(out, x->from[i]);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n</details>\n", out);
+}
+
+static void put_suspects(FILE *out, const struct suspects *s) {
+    if (s->count + s->also_count == 0) {
+        return;
+    }
+    fputs(s->count > 1 ? "<h3>Suspects, what is to be mended first ahead</h3>\n<ol>\n" : "<h3>Suspects</h3>\n<ol>\n",
+          out);
+    for (size_t i = 0; i < s->count; ++i) {
+        const struct suspect *x = &s->items[i];
+        fputs("<li><strong>", out);
+        markup_text(out, x->title);
+        fputs("</strong>", out);
+        if (x->place != NULL) {
+            fputs("<div>at ", out);
+            markup_text(out, x->place);
+            if (x->call != NULL) {
+                fputs(", called at ", out);
+                markup_text(out, x->call);
+            }
+            fputs("</div>", out);
+        }
+        put_whys(out, x->whys, x->why_count);
+        if (x->look != NULL) {
+            fputs("<p class=\"look\">look: ", out);
+            markup_text(out, x->look);
+            fputs("</p>\n", out);
+        }
+        put_from(out, x);
+        fputs("</li>\n", out);
+    }
+    fputs("</ol>\n", out);
+    if (s->count == 0) {
+        fputs("<p>none</p>\n", out);
+    }
+    if (s->also_count > 0) {
+        put_whys(out, s->also, s->also_count);
+    }
+}
+
 /* ---- evidence ---- */
 
 /* As `evidence check` chooses: today's program and inputs first, then today's program, then the newest. *state: what
@@ -217,6 +282,9 @@ void html_case(FILE *out, const struct html *h, size_t i, bool pictures) {
     const struct outcome *o = &h->outcomes[i];
     const struct case_detail *d = html_detail(h, i);
     put_oracles(out, o);
+    if (d != NULL && d->staged) {
+        put_suspects(out, &d->suspects);
+    }
     if (o->findings.count > 0) {
         put_message(out, h, o);
         put_probe(out, o);

@@ -5,17 +5,47 @@
 
 static const char side_names[2] = {'A', 'B'};
 
-/* "PTX:LINE (SOURCE:LINE, inlined at SOURCE:LINE)  TEXT" */
-static void site_text(FILE *out, const struct trace_site *s, const char *path) {
-    fprintf(out, "%s:%d", path, s->ptx_line);
-    if (s->file != NULL) {
-        fprintf(out, " (%s:%d", s->file, s->line);
-        if (s->inlined_file != NULL) {
-            fprintf(out, ", inlined at %s:%d", s->inlined_file, s->inlined_line);
+/* "0, 1 and 5..8" */
+static void lanes_text(FILE *out, uint32_t lanes) {
+    const int n = __builtin_popcount(lanes);
+    fprintf(out, "%d lane%s differ%s: ", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+    for (unsigned i = 0, some = 0; i < 32; ++i) {
+        if ((lanes >> i & 1) == 0) {
+            continue;
+        }
+        unsigned last = i;
+        while (last < 31 && lanes >> (last + 1) & 1) {
+            ++last;
+        }
+        fprintf(out, "%s%u", some++ > 0 ? ", " : "", i);
+        if (last > i) {
+            fprintf(out, "%s%u", last == i + 1 ? ", " : "..", last);
+        }
+        i = last;
+    }
+    fprintf(out, "\n");
+}
+
+/* "PTX:LINE (SOURCE:LINE, inlined at SOURCE:LINE, SOURCE:LINE)  TEXT", the innermost call first */
+static void site_text(FILE *out, const struct ptx_module *m, const struct ptx_instruction *in, const char *path) {
+    if (in == NULL) {
+        fprintf(out, "%s\n", path);
+        return;
+    }
+    fprintf(out, "%s:%d", path, in->ptx_line);
+    if (in->file >= 0) {
+        fprintf(out, " (%s:%d", m->files[in->file], in->line);
+        const char *label = ", inlined at";
+        for (size_t i = 0; i < in->inlined_count; ++i) {
+            const struct ptx_call_place *at = &in->inlined[i];
+            if (at->file >= 0 && (size_t)at->file < m->file_count && m->files[at->file] != NULL) {
+                fprintf(out, "%s %s:%d", label, m->files[at->file], at->line);
+                label = ",";
+            }
         }
         fprintf(out, ")");
     }
-    fprintf(out, "  %s\n", s->text != NULL ? s->text : "");
+    fprintf(out, "  %s\n", in->text);
 }
 
 static void thread_text(FILE *out, size_t launch, size_t launches, const uint32_t block[3], uint32_t warp) {
@@ -65,7 +95,24 @@ static void difference_text(FILE *out, const char *label, const struct in_step *
             fprintf(out, "the lane does not execute it");
         }
         fprintf(out, "\n        ");
-        site_text(out, &s->site, paths[k]);
+        site_text(out, x->modules[k], s->text, paths[k]);
+    }
+    fprintf(out, "        ");
+    lanes_text(out, d->lanes);
+}
+
+/* What the programs do not have alike, and the first difference comes from. */
+static void causes_text(FILE *out, const struct in_step *x, const char *const paths[2]) {
+    static const char *const words[] = {"alone", "same", "other registers", "changed", "moved"};
+    const struct in_step_causes *c = &x->causes;
+    static const char *const labels[] = {"from", "memory", "before"};
+    const char *label = labels[c->by];
+    for (int k = 0; k < 2; ++k) {
+        for (size_t i = 0; i < c->count[k]; ++i) {
+            fprintf(out, "%-7s %c %s  ", label, side_names[k], words[c->at[k][i].how]);
+            site_text(out, x->modules[k], c->at[k][i].text, paths[k]);
+            label = "";
+        }
     }
 }
 
@@ -73,18 +120,19 @@ static void parting_text(FILE *out, const struct in_step *x, const char *const p
     const struct parting *p = &x->parting;
     fprintf(out, "parted  %" PRIu64 " of %" PRIu64 " warps go on by other instructions; first ", x->parted, x->warps);
     thread_text(out, p->launch, launches, p->block, p->warp);
-    fprintf(out, ", step %" PRIu64 "\n", p->step);
+    fprintf(out, ", step %" PRIu64 ": the programs differ too much from here\n", p->step);
     for (int k = 0; k < 2; ++k) {
         fprintf(out, "  %c     ", side_names[k]);
         if (p->side[k].present) {
-            site_text(out, &p->side[k].site, paths[k]);
+            site_text(out, x->modules[k], p->side[k].text, paths[k]);
         } else {
             fprintf(out, "the warp has no step more\n");
         }
     }
 }
 
-static void output_text(FILE *out, const struct output_difference *o, const char *const paths[2]) {
+static void output_text(FILE *out, const struct in_step *x, const char *const paths[2]) {
+    const struct output_difference *o = &x->output;
     if (o->buffer == NULL) {
         fprintf(out, "output  equal\n");
         return;
@@ -106,7 +154,23 @@ static void output_text(FILE *out, const struct output_difference *o, const char
         }
         fprintf(out, "   block (%u,%u,%u) warp %u lane %u stored it\n        ", o->by[k].block[0], o->by[k].block[1],
                 o->by[k].block[2], o->by[k].warp, o->by[k].lane);
-        site_text(out, &o->by[k].site, paths[k]);
+        site_text(out, x->modules[k], o->by[k].text, paths[k]);
+    }
+}
+
+static void aligned_text(FILE *out, const struct in_step *x) {
+    const struct aligned_counts *a = &x->aligned;
+    fprintf(out,
+            "pairs   %zu instructions, %zu of them changed, %zu by other registers; %zu moved, %zu in A alone, %zu in "
+            "B alone%s\n",
+            a->pairs[ALIGNED_SAME] + a->pairs[ALIGNED_REGISTERS] + a->pairs[ALIGNED_CHANGED], a->pairs[ALIGNED_CHANGED],
+            a->pairs[ALIGNED_REGISTERS], a->moved, a->alone[0], a->alone[1],
+            x->too_far ? "; the programs differ too much to pair all" : "");
+    if (in_step_verdict(x) == IN_STEP_CANNOT_JUDGE) {
+        fprintf(
+            out,
+            "open    the output is equal, and the step that differs is one of programs that differ: that may be the "
+            "builds' own affair\n");
     }
 }
 
@@ -126,6 +190,7 @@ void in_step_text(FILE *out, const struct in_step *x, const char *const paths[2]
     } else {
         fprintf(out, "first   no step that was compared differs\n");
     }
+    causes_text(out, x, paths);
     for (int k = 0; k < DIFFERENCES; ++k) {
         if (x->first[k].found && k != x->earliest) {
             difference_text(out, "also", x, (enum difference_kind)k, paths, launches);
@@ -134,7 +199,8 @@ void in_step_text(FILE *out, const struct in_step *x, const char *const paths[2]
     if (x->parting.found && !apart) {
         parting_text(out, x, paths, launches);
     }
-    output_text(out, &x->output, paths);
+    output_text(out, x, paths);
+    aligned_text(out, x);
     fprintf(out, "steps   %" PRIu64 " of %" PRIu64 " warps compared, %" PRIu64 " of them in step\n", x->steps, x->warps,
             x->together);
 }

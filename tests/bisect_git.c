@@ -3,8 +3,10 @@
 #include "../ref/checked.h"
 #include "command_run.h"
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Twelve commits, tagged c1 .. c12: the kernel is there from c2 on, its launch file from c3 on, c5 breaks the build and
  * c6 mends it, c8 makes the kernel wrong, c7 and c9 change nothing of what it does. The PTX is in the commits, and the
@@ -19,6 +21,7 @@ static const char script[] =
     "}\n"
     "git init -q -b main \"$1\"; cd \"$1\"\n"
     "printf 'exit 1\\n' >.git/hooks/post-checkout; chmod +x .git/hooks/post-checkout\n" /* no hook runs */
+    "printf 'echo x >>\"%s/.git/ran\"\\n' \"$PWD\" >.git/hooks/post-index-change\n"
     "echo a >README; c Begin\n"
     "mkdir src; cp $ex/dequant_q8.ptx src/k.ptx; echo out >.gitignore\n"
     "echo 'mkdir -p out && cp src/k.ptx out/k.ptx' >build.sh; c 'Add the kernel'\n"
@@ -32,15 +35,17 @@ static const char script[] =
     "echo '// two' >>src/k.ptx; c 'Comment again'\n"
     "echo c >>README; c 'Say y'\n"
     "echo d >>README; c 'Say z'\n"
-    "echo e >>README; c End\n";
+    "echo e >>README; c End\n"
+    "chmod +x .git/hooks/post-index-change\n";
 
-static char *before; /* the state of the repository, as `state` gives it */
+static char root[PATH_MAX]; /* of the project */
+static char *before;        /* the state of the repository, as `state` gives it */
 
 /* What may not change: branch, index, tree, refs, worktrees, configuration, and the folder for temporary files. Git
  * writes an empty packed-refs when it deletes the refs of a bisect. */
 static char *state(void) {
     char *command = must_format(
-        "cd '%s/my repo' && git symbolic-ref HEAD && git status --porcelain && git for-each-ref && "
+        "cd '%s/my repo' && git symbolic-ref HEAD && git --no-optional-locks status --porcelain && git for-each-ref && "
         "git worktree list && sha256sum .git/index .git/config && ls -A . .git %s/tmp | grep -v packed-refs",
         run_folder, run_folder);
     struct result r = run_shell(command);
@@ -51,6 +56,7 @@ static char *state(void) {
 
 static void begin(void) {
     make_folder();
+    cr_assert(getcwd(root, sizeof root) != NULL);
     put_file("make.sh", script, sizeof script - 1);
     char *command = must_format("exec 2>&1; mkdir %s/tmp && ex=$PWD/docs/examples && export ex && cd %s && "
                                 "sh make.sh 'my repo'",
@@ -85,6 +91,16 @@ static void expect_texts(struct result r, int code, const char *const *texts) {
     free(r.text);
 }
 
+/* In the folder of the test, the repository beside; git as the script has it. */
+static void shell(const char *lines) {
+    char *command = must_format("exec 2>&1; set -e; cd %s; ex=%s/docs/examples\n"
+                                "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a "
+                                "GIT_COMMITTER_EMAIL=a@b GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null\n%s",
+                                run_folder, root, lines);
+    expect_result(run_shell(command), 0, "");
+    free(command);
+}
+
 /* c5 is in the middle of c3 .. c7, and cannot be built. */
 Test(bisect_git, the_first_bad_commit) {
     static const char *const texts[] = {" Change the scale\n",
@@ -94,8 +110,13 @@ Test(bisect_git, the_first_bad_commit) {
                                         "want 0xc1000000 -8   got 0x41800000 16",
                                         "good.ptx:50 (docs/examples/dequant_q8.cu:5)  shr.s32 %r9, %r8, 5\n",
                                         "bad.ptx:50 (docs/examples/wrong_scale.cu:5)  shr.s32 %r9, %r8, 6\n",
+                                        "{\"good\": \"",
+                                        "{\"verdict\": \"good\", \"commit\": \"",
+                                        "\"at\": [\"DIFFERS run/dequant_q8/s1\", ",
+                                        "\"in_step\": {\"case\": \"run/dequant_q8/s1\"",
+                                        "\"exit\": 1}\n",
                                         NULL};
-    expect_texts(bisect("--good c3 --bad c12 --build 'sh build.sh'"), 1, texts);
+    expect_texts(bisect("--good c3 --bad c12 --build 'sh build.sh' --json /dev/stdout"), 1, texts);
     expect_unchanged();
 }
 
@@ -159,6 +180,51 @@ Test(bisect_git, a_case) {
                               "mmq_wide_ldb_kd8/nt1.od1.id256/coded",
                               run_folder),
                   2, "the bad revision cannot be judged: ");
+    expect_unchanged();
+}
+
+/* All between cannot be judged; one of them takes longer than a build may. */
+Test(bisect_git, a_build_that_hangs) {
+    static const char *const texts[] = {": the build takes more than 4 s\n",
+                                        ": the build fails (exit 1): it says nothing\n",
+                                        "\nthe first bad commit is one of these", " Break the build\n", NULL};
+    expect_texts(bisect("--good c4 --bad c8 --build-timeout 4 --build 'git describe --tags >n; case $(cat n) in "
+                        "c7) sleep 100;; c5|c6) false;; *) sh build.sh;; esac'"),
+                 3, texts);
+    expect_unchanged();
+}
+
+/* From outside of the repository a launch file is the same for all commits; of it, it is theirs. */
+Test(bisect_git, a_launch_file_elsewhere) {
+    shell("mkdir else; cp 'my repo/k.yaml' 'my repo/scales.bin' 'my repo/y.bin' else");
+    static const char *const texts[] = {"Change the scale\n\nbefore it, PASS", "\nin step, A as good.ptx", NULL};
+    static const char options[] = "--good c7 --bad c9 --build 'sh build.sh'";
+    expect_result(run_command("bisect --repo '%s/my repo' --launch %s/else/k.yaml %s", run_folder, run_folder, options),
+                  2, "k.yaml is not in the repository: --ptx-out says which PTX of it is judged\n");
+    expect_texts(run_command("bisect --repo '%s/my repo' --launch %s/else/k.yaml --ptx-out out/k.ptx %s", run_folder,
+                             run_folder, options),
+                 1, texts);
+    expect_texts(
+        run_command("bisect --repo '%s/my repo' --launch '%s/my repo/k.yaml' %s", run_folder, run_folder, options), 1,
+        texts);
+    expect_unchanged();
+}
+
+Test(bisect_git, merges_and_clones) {
+    shell("git clone -q 'my repo' merged; cd merged; git checkout -q -b side c7\n"
+          "cp $ex/wrong_scale.ptx src/k.ptx; git commit -q -a -m 'Side goes wrong'; echo s >>README\n"
+          "git commit -q -a -m 'Side goes on'; git checkout -q -b top c7; echo t >other; git add other\n"
+          "git commit -q -m 'Top goes on'; git merge -q -m 'Merge side' side");
+    static const char *const texts[] = {"Side goes wrong\n\nbefore it, PASS", NULL};
+    expect_texts(run_command("bisect --repo %s/merged --good c7 --build 'sh build.sh' --launch k.yaml", run_folder), 1,
+                 texts);
+    shell("git clone -q --depth 3 \"file://$PWD/my repo\" shallow");
+    expect_result(run_command("bisect --repo %s/shallow --good c4 --launch k.yaml", run_folder), 2,
+                  "no such commit, and it is a shallow clone: git fetch --unshallow gets the others\n");
+    char *command = must_format("exec 2>&1; PATH=/nowhere %s bisect --repo %s/merged --launch k.yaml", command_binary(),
+                                run_folder);
+    expect_result(run_shell(command), 2, "warpproof bisect: git cannot be run: git: No such file or directory\n");
+    free(command);
     expect_unchanged();
 }
 

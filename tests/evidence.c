@@ -58,7 +58,9 @@ Test(evidence, a_record_holds) {
 
 /* The text of a file of the folder, which is well-formed. */
 static char *read_report(const char *name) {
-    struct result r = run_shell(must_format("cat %s/%s", run_folder, name));
+    char *command = must_format("cat %s/%s", run_folder, name);
+    struct result r = run_shell(command);
+    free(command);
     char *fault = markup_fault(r.text, strlen(r.text), strstr(name, ".html") != NULL);
     fault = fault == NULL && strstr(name, ".xml") != NULL ? junit_fault(r.text) : fault;
     cr_assert(r.code == 0 && fault == NULL, "%s: %s", name, fault ? fault : r.text);

@@ -84,6 +84,102 @@ Test(mutate, mutants_are_numbered_by_the_text_alone) {
     ptx_free(m);
 }
 
+/* Every operator makes the mistakes that it says, and no others of this statement. */
+Test(mutate, each_operator_makes_its_mistakes) {
+    static const struct {
+        const char *statement, *operator, * after[7];
+    } rows[] = {
+        {"st.global.u32 [%rd1+8], %r1;",
+         "address",
+         {"st.global.u32 [%rd1+12], %r1;", "st.global.u32 [%rd1+4], %r1;", "st.global.u32 [%rd1+24], %r1;",
+          "st.global.u32 [%rd1+-8], %r1;", "st.global.u32 [%rd1+72], %r1;", "st.global.u32 [%rd1+-56], %r1;"}},
+        {"sub.s32 %r1, %r2, %r3;", "order", {"sub.s32 %r1, %r3, %r2;"}},
+        {"setp.lt.s32 %p1, %r2, %r3;", "order", {"setp.lt.s32 %p1, %r3, %r2;"}},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, {%r9, %r10}, "
+         "{%r11, %r12, %r13, %r14};",
+         "order",
+         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r6, %r5, %r7, %r8}, {%r9, %r10}, "
+          "{%r11, %r12, %r13, %r14};",
+          "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r5, %r7, %r6, %r8}, {%r9, %r10}, "
+          "{%r11, %r12, %r13, %r14};",
+          "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, {%r10, %r9}, "
+          "{%r11, %r12, %r13, %r14};",
+          "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1, %r3, %r2, %r4}, {%r5, %r6, %r7, %r8}, {%r9, %r10}, "
+          "{%r11, %r12, %r13, %r14};"}},
+        {"@%p1 mov.u32 %r1, %r2;", "predicate", {"@!%p1 mov.u32 %r1, %r2;", " mov.u32 %r1, %r2;"}},
+        {"@!%p1 mov.u32 %r1, %r2;", "predicate", {"@%p1 mov.u32 %r1, %r2;", " mov.u32 %r1, %r2;"}},
+        {"bar.sync 0;", "barrier", {""}},
+        {"membar.gl;", "barrier", {""}},
+        {"cp.async.wait_group 1;", "wait", {"cp.async.wait_group 2;", "cp.async.wait_group 0;", ""}},
+        {"cp.async.wait_group 0;", "wait", {"cp.async.wait_group 1;", ""}},
+        {"cp.async.wait_all;", "wait", {""}},
+        {"cp.async.commit_group;", "wait", {""}},
+        {"add.rn.f32 %f1, %f2, %f3;", "rounding", {"add.rz.f32 %f1, %f2, %f3;"}},
+        {"cvt.rni.s32.f32 %r1, %f1;", "rounding", {"cvt.rzi.s32.f32 %r1, %f1;"}},
+        {"fma.rn.f32 %f1, %f2, %f3, %f4;",
+         "rounding",
+         {"fma.rz.f32 %f1, %f2, %f3, %f4;",
+          "{ .reg .f32 %mutant;  mul.rn.f32 %mutant, %f2, %f3;  add.rn.f32 %f1, %mutant, %f4; }"}},
+        {"shl.b32 %r1, %r2, 4;", "stride", {"shl.b32 %r1, %r2, 5;", "shl.b32 %r1, %r2, 3;"}},
+        {"mad.lo.s32 %r1, %r2, 80, %r3;", "stride", {"mad.lo.s32 %r1, %r2, 81, %r3;", "mad.lo.s32 %r1, %r2, 79, %r3;"}},
+        {"and.b32 %r1, %r2, 12;", "stride", {"and.b32 %r1, %r2, 8;", "and.b32 %r1, %r2, 24;", "and.b32 %r1, %r2, 4;"}},
+        {"add.s32 %r1, %r2, %r3;", "registers", {"add.s32 %r1, %r2, %r2;", "add.s32 %r1, %r3, %r3;"}},
+        {"mad.lo.s32 %r1, %r2, %r3, %r4;",
+         "registers",
+         {"mad.lo.s32 %r1, %r4, %r3, %r2;", "mad.lo.s32 %r1, %r2, %r4, %r3;"}},
+        {"ld.global.v2.u32 {%r1, %r2}, [%rd1];", "registers", {"ld.global.v2.u32 {%r2, %r1}, [%rd1];"}},
+        {"setp.lt.s32 %p1, %r1, 8;", "bound", {"setp.lt.s32 %p1, %r1, 9;", "setp.lt.s32 %p1, %r1, 7;"}},
+        {"setp.ge.u32 %p1, %r1, %r2;",
+         "bound",
+         {"{ .reg .b32 %mutant; add.s32 %mutant, %r2, 1; setp.ge.u32 %p1, %r1, %mutant; }",
+          "{ .reg .b32 %mutant; add.s32 %mutant, %r2, -1; setp.ge.u32 %p1, %r1, %mutant; }"}},
+        {"st.shared.u32 [%r1], %r2;", "store", {""}},
+        {"cp.async.cg.shared.global [%r1], [%rd1], 16;", "store", {""}},
+        {"cp.async.cg.shared.global [%r1], [%rd1], 16;", "vector", {"cp.async.ca.shared.global [%r1], [%rd1], 8;"}},
+        {"ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r5];", "vector", {"ld.shared.v2.u32 {%r1, %r2}, [%r5];"}},
+        {"st.shared.v2.u32 [%r5], {%r1, %r2};", "vector", {"st.shared.u32 [%r5], %r1;"}},
+        {"setp.lt.s32 %p1, %r1, %r2;", "comparison", {"setp.le.s32 %p1, %r1, %r2;"}},
+        {"setp.ne.s32 %p1, %r1, %r2;", "comparison", {"setp.eq.s32 %p1, %r1, %r2;"}},
+        {"max.s32 %r1, %r2, %r3;", "comparison", {"min.s32 %r1, %r2, %r3;"}},
+        {"ret;", "store", {NULL}},
+    };
+    static const char *const entries[] = {"k"};
+    bool tried[MUTANT_OPERATORS] = {false};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        int by = 0;
+        while (strcmp(mutant_operator_names[by], rows[i].operator) != 0) {
+            ++by;
+        }
+        char *text = must_format(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+                                 "\t.reg .pred %%p<9>;\n\t.reg .f32 %%f<9>;\n\t.reg .b32 %%r<40>;\n\t.reg .b64 "
+                                 "%%rd<9>;\n\t%s\n\tret;\n}\n",
+                                 rows[i].statement);
+        struct ptx_module *m = parse(text);
+        struct mutant_list list;
+        mutants_make(m, entries, 1, 1u << by, &list);
+        size_t want = 0;
+        while (want < 7 && rows[i].after[want] != NULL) {
+            ++want;
+        }
+        cr_expect(list.count == want, "%s, %s: %zu mutants, want %zu", rows[i].statement, rows[i].operator, list.count,
+                  want);
+        for (size_t k = 0; k < want && k < list.count; ++k) {
+            const struct mutant *x = &list.items[k];
+            cr_expect(x->by == (enum mutant_operator)by && x->number == k, "%s, %s", rows[i].statement,
+                      rows[i].operator);
+            cr_expect(strcmp(x->after, rows[i].after[k]) == 0, "%s, %s/%zu: '%s', want '%s'", rows[i].statement,
+                      rows[i].operator, k, x->after, rows[i].after[k]);
+        }
+        tried[by] |= want > 0;
+        mutants_free(&list);
+        ptx_free(m);
+        free(text);
+    }
+    for (int by = 0; by < MUTANT_OPERATORS; ++by) {
+        cr_expect(tried[by], "no row of operator %s", mutant_operator_names[by]);
+    }
+}
+
 /* ---- proofs ---- */
 
 static const char launch[] =
@@ -107,6 +203,7 @@ static char *proved(const char *body, const char *operator, int line, unsigned n
     cr_assert(s != NULL, "%s", e.text);
     struct ptx_module *m = parse(text);
     struct mutant_flow *flow = mutant_flow_make(m, 0, s);
+    mutant_flow_walk(flow);
     struct mutant_list list;
     char *why = NULL, *name = must_format("%s/%d/%u", operator, line +(int) lines_of(head), number);
     bool found = false;
@@ -119,6 +216,7 @@ static char *proved(const char *body, const char *operator, int line, unsigned n
             struct ptx_module *c = parse(changed);
             found = true;
             why = mutant_equivalent(flow, m, c, &list.items[i]);
+            why = why != NULL ? why : mutant_equivalent_by_threads(flow, m, c, &list.items[i]);
             ptx_free(c);
             free(changed);
         }
@@ -137,6 +235,10 @@ static char *proved(const char *body, const char *operator, int line, unsigned n
 #define LEADER(VALUE) "\tsetp.ne.s32 %p1, %r3, 0;\n\t@%p1 bra $L;\n\tst.global.u32 [%rd1], " VALUE ";\n$L:\n"
 #define BUTTERFLY(TO, FROM, MASK)                                                                                      \
     "\tshfl.sync.bfly.b32 %r20, " FROM ", " MASK ", 31, -1;\n\tadd.s32 " TO ", " FROM ", %r20;\n"
+
+#define COUNTED(FROM, TO)                                                                                              \
+    "\tmov.u32 %r8, " FROM ";\n$M:\n\tadd.s32 %r8, %r8, 64;\n\tsetp.lt.s32 %p1, %r8, " TO ";\n\t@%p1 bra $M;\n"
+#define MULTIPLES "\tld.global.u32 %r10, [%rd1];\n\tand.b32 %r7, %r10, -8;\n\tand.b32 %r8, %r2, 56;\n"
 
 #define ALL_LANES(FIRST)                                                                                               \
     "\tmov.u32 %r30, " FIRST ";\n\tshfl.sync.bfly.b32 %r20, %r3, %r30, 31, -1;\n\tmax.s32 %r10, %r3, %r20;\n"          \
@@ -237,6 +339,53 @@ Test(mutate, what_is_proved_and_its_neighbour_that_is_not, .init = make_folder, 
          "stride", 1, 1, NULL}, /* 14 twice */
         /* lanes that are apart already */
         {"\tsetp.gt.s32 %p2, %r3, 5;\n\t@%p2 bra $N;\n" LEADER("%r4") "$N:\n", "comparison", 3, 0, NULL},
+        /* loops of as many rounds as the thread's number says: %r8 is 128 .. 191 after this one */
+        {COUNTED("%r2", "128") "\tsetp.lt.s32 %p2, %r8, 192;\n\t@%p2 bra $L;\n" STORE "$L:\n", "store", 8, 0,
+         "no thread of a block comes to it"},
+        {COUNTED("%r2", "128") "\tsetp.lt.s32 %p2, %r8, 191;\n\t@%p2 bra $L;\n" STORE "$L:\n", "store", 8, 0, NULL},
+        {"\tmov.u32 %r7, 0;\n$K:\n" COUNTED(
+             "%r2", "128") "\tadd.s32 %r7, %r7, 1;\n\tsetp.lt.s32 %p3, %r7, %r1;\n"
+                           "\t@%p3 bra $K;\n\tsetp.lt.s32 %p2, %r8, 192;\n\t@%p2 bra $L;\n" STORE "$L:\n",
+         "store", 13, 0, "no thread of a block comes to it"}, /* within one of as many as the shape says */
+        {"\tmov.u32 %r7, 0;\n$K:\n" COUNTED(
+             "%r2", "128") "\tadd.s32 %r7, %r7, 1;\n\tsetp.lt.s32 %p3, %r7, %r1;\n"
+                           "\t@%p3 bra $K;\n\tsetp.lt.s32 %p2, %r7, 8;\n\t@%p2 bra $L;\n" STORE "$L:\n",
+         "store", 13, 0, NULL},
+        {COUNTED("%r3", "128") STORE, "bound", 4, 1, "each thread takes the same way"}, /* 64 .. 95, 128 .. 159 */
+        {COUNTED("%r3", "128") STORE, "bound", 4, 0, NULL},
+        {COUNTED("%r3", "128") "\tst.global.u32 [%rd1], %r8;\n", "stride", 3, 0, NULL}, /* stored, not only compared */
+        /* memory and other lanes are not known */
+        {"\tld.global.u32 %r8, [%rd1];\n\tsetp.lt.s32 %p1, %r8, 9;\n\t@%p1 bra $L;\n" STORE "$L:\n", "store", 4, 0,
+         NULL},
+        {"\tshfl.sync.bfly.b32 %r8, %r2, 1, 31, -1;\n\tsetp.eq.s32 %p1, %r8, %r2;\n\t@%p1 bra $L;\n" STORE "$L:\n",
+         "bound", 2, 0, NULL},
+        /* a shift that only tells what it told before: (63 - tid) / 64 */
+        {"\tmov.u32 %r7, 63;\n\tsub.s32 %r8, %r7, %r2;\n\tshr.u32 %r6, %r8, 6;\n\tsetp.eq.s32 %p1, %r6, 1;\n"
+         "\t@%p1 bra $L;\n" STORE "$L:\n",
+         "stride", 1, 1, "each thread takes the same way"}, /* 62: of thread 63 it is 2^26 - 1 */
+        {"\tmov.u32 %r7, 63;\n\tsub.s32 %r8, %r7, %r2;\n\tshr.u32 %r6, %r8, 6;\n\tsetp.eq.s32 %p1, %r6, 1;\n"
+         "\t@%p1 bra $L;\n" STORE "$L:\n",
+         "stride", 1, 0, NULL}, /* 64: of thread 0 it is 1 */
+        /* fields of bits that are zero, that are not */
+        {"\tand.b32 %r8, %r2, 3;\n\tand.b32 %r7, %r2, 15;\n\tbfi.b32 %r9, %r8, %r7, 4, 2;\n" STORE, "stride", 3, 2,
+         "the bits that it inserts"},
+        {"\tand.b32 %r8, %r2, 3;\n\tand.b32 %r7, %r2, 15;\n\tbfi.b32 %r9, %r8, %r7, 4, 2;\n" STORE, "stride", 3, 3,
+         NULL},
+        {"\tand.b32 %r8, %r2, 7;\n\tand.b32 %r7, %r2, 15;\n\tbfi.b32 %r9, %r8, %r7, 4, 2;\n" STORE, "stride", 3, 2,
+         NULL},
+        /* to binary16 */
+        {"\tcvt.rn.f32.s32 %f1, %r3;\n\tcvt.rn.f16.f32 %rs1, %f1;\n\tst.global.u16 [%rd1], %rs1;\n", "rounding", 2, 0,
+         "at most 11 bits"},
+        {"\tld.global.u16 %r8, [%rd1];\n\tcvt.rn.f32.s32 %f1, %r8;\n\tcvt.rn.f16.f32 %rs1, %f1;\n"
+         "\tst.global.u16 [%rd1], %rs1;\n",
+         "rounding", 3, 0, NULL},
+        /* compared with multiples of 8: 8n + 8 and 8n + 9 are less than the same ones, 8n + 7 is not */
+        {MULTIPLES "\tadd.s32 %r6, %r8, 8;\n\tsetp.lt.s32 %p1, %r6, %r7;\n\tselp.b32 %r9, 1, 2, %p1;\n" STORE, "stride",
+         4, 0, "compares it with multiples"},
+        {MULTIPLES "\tadd.s32 %r6, %r8, 8;\n\tsetp.lt.s32 %p1, %r6, %r7;\n\tselp.b32 %r9, 1, 2, %p1;\n" STORE, "stride",
+         4, 1, NULL},
+        {MULTIPLES "\tadd.s32 %r6, %r8, 8;\n\tsetp.le.s32 %p1, %r6, %r7;\n\tselp.b32 %r9, 1, 2, %p1;\n" STORE, "stride",
+         4, 0, NULL},
         /* waits */
         {"\tcp.async.wait_group 1;\n", "wait", 1, 1, "waits for more"},
         {"\tcp.async.wait_group 1;\n", "wait", 1, 0, NULL},
@@ -252,15 +401,18 @@ Test(mutate, what_is_proved_and_its_neighbour_that_is_not, .init = make_folder, 
 
 /* ---- the command ---- */
 
-/* The number before " of M killed", and M. */
+/* The number before " killed (", and of how many. */
 static size_t killed(const char *text, size_t *of) {
-    const char *at = strstr(text, " killed, ");
+    const char *at = strstr(text, " killed ("), *end = strstr(text, " killed or proved equivalent\n");
     size_t n = 0;
-    *of = 0;
     while (at != NULL && at > text && at[-1] != '\n') {
         --at;
     }
-    cr_assert(at != NULL && sscanf(at, "%zu of %zu killed", &n, of) == 2, "%s", text);
+    while (end != NULL && end > text && end[-1] != ' ') {
+        --end;
+    }
+    cr_assert(at != NULL && end != NULL && sscanf(at, "%zu killed", &n) == 1 && sscanf(end, "%zu", of) == 1, "%s",
+              text);
     return n;
 }
 
@@ -268,7 +420,7 @@ static size_t killed(const char *text, size_t *of) {
 Test(mutate, a_sample_is_killed_and_fewer_are_without_a_judge, .timeout = 300) {
     const size_t n = command_stride() == 1 ? 60 : 24;
     struct result all =
-        run_command("mutate quantize_pad40_t matvec_q4_0 --sample %zu --seed 3 --cases 40 --least 90", n);
+        run_command("mutate quantize_pad40_t matvec_q4_0 --sample %zu --seed 3 --cases 40 --least 90 --check", n);
     cr_expect(all.code == 0, "exit %d\n%s", all.code, all.text);
     size_t of, of_fewer;
     const size_t with = killed(all.text, &of);
@@ -296,6 +448,82 @@ Test(mutate, a_mutant_is_made_again_by_its_name, .init = make_folder, .fini = re
     free(d.text), free(diff);
 }
 
+/* The kernels of `make mutants`, whose mutants fixtures/mutants.yaml may name. */
+#define MUTATED                                                                                                        \
+    "mmq_wide_ldb_kd8 mmq_half_t mmq_llama_q4_k_j16 mmq_narrow_raw_kd8 matvec_q4_k quantize_pad40_t gemm_f16 "         \
+    "dequantize_q4_k"
+
+/* A proof in words is held to the statements that it is about, and to what the judges say. */
+Test(mutate, proofs_in_words_go_stale_loudly, .init = make_folder, .fini = remove_folder) {
+    struct result r = run_command("mutate quantize_pad40_t --operators store --json /dev/stdout");
+    char first[80] = "", before[200] = "";
+    const char *at = strstr(r.text, "{\"mutant\": \""), *b = at != NULL ? strstr(at, "\"before\": \"") : NULL;
+    cr_assert(b != NULL && sscanf(at, "{\"mutant\": \"%79[^\"]", first) == 1 &&
+                  sscanf(b, "\"before\": \"%199[^\"]", before) == 1,
+              "%s", r.text);
+    free(r.text);
+    struct {
+        const char *mutant, *before, *after;
+        int code;
+        const char *says;
+    } rows[] = {
+        {first, before, "(dropped)", 2, "is named equivalent, and killed by"},
+        {first, "st.global.u32 [%rd1], %r1;", "(dropped)", 2, "the proof is of another program: before is now"},
+        {first, before, "ret;", 2, "the proof is of another program: after is now"},
+        {"quantize_pad40_t/store/1/0", before, "(dropped)", 2, "there is no mutant quantize_pad40_t/store/1/0"},
+        {"quantize_pad40_t/nosuch/1/0", before, "(dropped)", 2, "want KERNEL/OPERATOR/LINE/K"},
+        {"quantize_pad40_t", before, "(dropped)", 2, "want KERNEL/OPERATOR/LINE/K"},
+        {"quantize_pad40_t/stride/1/0", before, "(dropped)", 0, "killed or proved equivalent"}, /* not asked for */
+        {"another/store/1/0", before, "(dropped)", 0, "killed or proved equivalent"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *text = must_format("- proof: because\n  mutants:\n    - {mutant: %s, before: \"%s\", after: \"%s\"}\n",
+                                 rows[i].mutant, rows[i].before, rows[i].after);
+        put_file("m.yaml", text, strlen(text));
+        expect_result(run_command("mutate quantize_pad40_t --operators store --named %s/m.yaml", run_folder),
+                      rows[i].code, rows[i].says);
+        free(text);
+    }
+    static const char *const bad[] = {"{}\n",
+                                      "- 1\n",
+                                      "- {proof: x}\n",
+                                      "- {proof: x, mutants: 1}\n",
+                                      "- {proof: x, mutants: [1]}\n",
+                                      "- {proof: x, mutants: [{mutant: a/store/1/0}]}\n",
+                                      "- {proof: x, mutants: [], more: 1}\n",
+                                      "",
+                                      "["};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        put_file("m.yaml", bad[i], strlen(bad[i]));
+        expect_result(run_command("mutate quantize_pad40_t --operators store --named %s/m.yaml", run_folder), 2,
+                      "m.yaml");
+    }
+    char *twice = must_format("- proof: because\n  mutants:\n    - {mutant: %s, before: \"%s\", after: (dropped)}\n"
+                              "    - {mutant: %s, before: \"%s\", after: (dropped)}\n",
+                              first, before, first, before);
+    put_file("m.yaml", twice, strlen(twice));
+    expect_result(run_command("mutate quantize_pad40_t --operators store --named %s/m.yaml", run_folder), 2,
+                  "stands here twice");
+    free(twice);
+    expect_result(run_command("mutate quantize_pad40_t --named %s/none.yaml", run_folder), 2, "none.yaml");
+}
+
+Test(mutate, the_projects_proofs_in_words_hold) {
+    struct result r = run_command("mutate " MUTATED " --sample 1 --cases 1 --least 0");
+    cr_expect(r.code == 0, "exit %d\n%s", r.code, r.text);
+    free(r.text);
+}
+
+Test(mutate, a_program_of_nothing_has_no_mutants) {
+    static const char *const entries[] = {"k"};
+    struct ptx_module *m = parse(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n");
+    struct mutant_list list;
+    mutants_make(m, entries, 1, UINT32_MAX, &list);
+    cr_expect(list.count == 0, "%zu mutants", list.count);
+    mutants_free(&list);
+    ptx_free(m);
+}
+
 Test(mutate, bad_arguments) {
     expect_result(run_command("mutate"), 2, "want a KERNEL");
     expect_result(run_command("mutate nosuch"), 3, "no case matches");
@@ -303,8 +531,15 @@ Test(mutate, bad_arguments) {
                   "--operators nosuch: want some of address");
     expect_result(run_command("mutate quantize_pad40_t --without nosuch"), 2, "want names of judges");
     expect_result(run_command("mutate quantize_pad40_t --sample 0"), 2, "--sample 0: want a number of mutants");
+    expect_result(run_command("mutate quantize_pad40_t --each 0"), 2, "--each 0: want a number of mutants");
     expect_result(run_command("mutate quantize_pad40_t --only quantize_pad40_t/store/1/0"), 3, "no mutant is named");
     expect_result(run_command("mutate quantize_pad40_t quantize_pad40_t"), 2, "given twice");
+    expect_result(run_command("mutate quantize_pad40_t --cases 0"), 2, "--cases 0: want a number of cases");
+    expect_result(run_command("mutate quantize_pad40_t --full -1"), 2, "--full -1: want a number of cases");
+    expect_result(run_command("mutate quantize_pad40_t --least 101"), 2, "--least 101: want a percentage");
+    expect_result(run_command("mutate quantize_pad40_t --operators wait"), 3, "there are no such mutants");
+    expect_result(run_command("mutate quantize_pad40_t --operators ''"), 2, "want some of address");
+    expect_result(run_command("mutate fixtures/ptx/quantize_pad40_t.ptx"), 2, "want the name of a kernel");
     expect_result(run_command("mutate 'quantize*'"), 2, "want the name of a kernel");
     expect_result(run_command("mutate --emit x y"), 2, "want a KERNEL and a FILE");
     expect_result(run_command("mutate --help"), 0, "usage: warpproof mutate");

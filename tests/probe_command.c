@@ -25,7 +25,7 @@ static const struct {
     {"block_origin_dropped", "mmq_wide_xor_kd8", "nt129.od1.id256/coded",
      "\n  activation codes, activation scales, activation sums: token 128 consumed token t mod 128 (want t)\n"},
     {"dequantize_tail_dropped", "dequantize_q8_0", "nt85.id640/coded",
-     "\n  result: row 84, k 512..639 of the result was never written\n"},
+     "\n  result: row 84, k 512..639 never written\n"},
 };
 
 Test(probe_command, plants_are_named) {

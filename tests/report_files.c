@@ -7,47 +7,14 @@
 #include "command_run.h"
 #include "junit_check.h"
 #include "markup_check.h"
+#include "report_read.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 TestSuite(report_files, .init = make_folder, .fini = remove_folder, .timeout = 300);
-
-static char *read_all(const char *name, size_t *size) {
-    char *path = must_format("%s/%s", run_folder, name);
-    FILE *f = fopen(path, "rb");
-    cr_assert(f != NULL, "%s was not written", path);
-    char *text = NULL;
-    size_t n = 0;
-    for (size_t got = 1; got > 0; n += got) {
-        text = must_realloc(text, n + 65537, 1);
-        got = fread(text + n, 1, 65536, f);
-    }
-    text[n] = 0;
-    fclose(f);
-    free(path);
-    *size = n;
-    return text;
-}
-
-/* The text of a file that is well-formed. */
-static char *read_good(const char *name, size_t *size) {
-    char *text = read_all(name, size), *fault = markup_fault(text, *size, strstr(name, ".html") != NULL);
-    cr_assert(fault == NULL, "%s: %s", name, fault);
-    fault = strstr(name, ".xml") != NULL && *size < 1 << 18 ? junit_fault(text) : NULL;
-    cr_assert(fault == NULL, "%s: %s", name, fault);
-    return text;
-}
-
-static size_t times(const char *text, const char *part) {
-    size_t n = 0;
-    for (; (text = strstr(text, part)) != NULL; ++text)
-        ++n;
-    return n;
-}
 
 /* Python's parser of XML says the same, where there is one. */
 static void expect_python_reads(const char *name) {
@@ -196,7 +163,7 @@ Test(report_files, what_files_say_is_text) {
                           right(HOSTILE, HOSTILE), skipped(HOSTILE)};
     write_both(o, 4);
     size_t size;
-    char *xml = read_good("a.xml", &size), *html = read_good("a.html", &size);
+    char *xml = report_read("a.xml", &size), *html = report_read("a.html", &size);
     expect_python_reads("a.xml");
     cr_expect_eq(markup_count(xml, "failure", "type=\"DIFFERS\""), 2, "%s", xml);
     cr_expect(strstr(xml, "&lt;script&gt;") && !strstr(xml, "\x1b"), "%s", xml);
@@ -239,9 +206,9 @@ Test(report_files, what_details_say_is_text) {
     struct error e;
     cr_assert(html_write(path, &page, &e), "%s", e.text);
     size_t size;
-    char *html = read_good("a.html", &size);
-    cr_expect(times(html, "&lt;script&gt;") >= STAGES + 4 && times(html, "of another program") == 1 &&
-                  times(html, "<svg class=\"grid\"") == 1,
+    char *html = report_read("a.html", &size);
+    cr_expect(report_times(html, "&lt;script&gt;") >= STAGES + 4 && report_times(html, "of another program") == 1 &&
+                  report_times(html, "<svg class=\"grid\"") == 1,
               "%s", html);
     free(html);
     free(path);
@@ -258,7 +225,7 @@ Test(report_files, suites_and_counts) {
     free(here);
     write_both(o, 5);
     size_t size;
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     expect_python_reads("a.xml");
     static const char *const lines[] = {
         "<testsuites name=\"warpproof gate\" tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.500000\">",
@@ -272,7 +239,7 @@ Test(report_files, suites_and_counts) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
         cr_expect(strstr(xml, lines[i]), "no %s in\n%s", lines[i], xml);
     free(xml);
-    char *html = read_good("a.html", &size);
+    char *html = report_read("a.html", &size);
     cr_expect(strstr(html, "<td class=\"bad\">1/2</td>") && strstr(html, "aria-label=\"3 of 6 cells are wrong\"") &&
                   strstr(html, "real/model: real/model") && strstr(html, "prefers-color-scheme:dark") &&
                   markup_count(html, "details", "class=\"red\"") == 1,
@@ -292,9 +259,9 @@ Test(report_files, big_runs_stay_small) {
     }
     write_both(o, n);
     size_t size;
-    free(read_good("a.html", &size));
+    free(report_read("a.html", &size));
     cr_expect_lt(size, 40000, "%zu bytes", size);
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     cr_expect_eq(markup_count(xml, "testcase", NULL), n, "every case is there");
     free(xml);
     free_all(o, n);
@@ -313,12 +280,12 @@ Test(report_files, messages_have_an_end) {
     }
     write_both(o, n);
     size_t size, bodies = 0;
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     for (const char *s = xml; (s = strstr(s, "</failure>")) != NULL; ++s)
         ++bodies;
     cr_expect(bodies == JUNIT_BODIES && markup_count(xml, "failure", NULL) == n, "%zu messages", bodies);
     free(xml);
-    char *html = read_good("a.html", &size);
+    char *html = report_read("a.html", &size);
     cr_expect(markup_count(html, "details", "class=\"red\"") == HTML_GROUPS &&
                   strstr(html, "and 965 more red cases of other kinds"),
               "%zu groups", markup_count(html, "details", "class=\"red\""));
@@ -394,7 +361,7 @@ static void expect_files(const char *last_line, int code, const char *arguments)
     struct result r = run_command("%s --junit %s/r.xml", arguments, run_folder);
     cr_expect(r.code == code && strstr(r.text, last_line), "%s: exit %d\n%s", arguments, r.code, r.text);
     free(r.text);
-    free(read_good("r.xml", &(size_t){0}));
+    free(report_read("r.xml", &(size_t){0}));
     expect_python_reads("r.xml");
 }
 
@@ -403,14 +370,14 @@ Test(report_files, every_command_writes_them) {
     char *run = must_format("run docs/examples/wrong_scale.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
-    char *html = read_good("r.html", &size);
+    char *html = report_read("r.html", &size);
     cr_expect(strstr(html, "aria-label=\"68 of 100 cells are wrong\"") && strstr(html, "<path class=\"w4\" d=\"M"),
               "%s", html);
     free(html);
     run = must_format("run docs/examples/no_barrier.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
-    html = read_good("r.html", &size);
+    html = report_read("r.html", &size);
     cr_expect(strstr(html, "warp 1: wavefronts 1, conflicts 0") && strstr(html, "aria-label=\"st32\"") &&
                   strstr(html, "no_barrier.cu:6</th><td class=\"word\"><code>st.shared.u32</code></td><td>16</td>"),
               "%s", html);
@@ -418,73 +385,10 @@ Test(report_files, every_command_writes_them) {
     run = must_format("run fixtures/plants/machine/never_written.launch.yaml --html %s/r.html", run_folder);
     expect_files("0 passed, 1 failed, 0 skipped", 1, run);
     free(run);
-    html = read_good("r.html", &size);
+    html = report_read("r.html", &size);
     cr_expect(strstr(html, "cells are not written\">"), "%s", html);
     free(html);
     expect_files("1 passed, 0 failed, 0 skipped", 0, "plants uninit_shared");
-}
-
-static void expect_parts(const char *html, const char *const *parts, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        cr_expect(strstr(html, parts[i]), "no %s in\n%s", parts[i], html);
-}
-
-#define THREE "--plant three_faults_at_once '*mmq_wide_ldb_kd8/nt70.od70.id256/rand*'"
-#define WRONG(stage, wrong, compared)                                                                                  \
-    "<th scope=\"row\">" stage "</th><td class=\"word\"><span class=\"bad\">WRONG</span></td><td>" wrong               \
-    "</td><td>" compared "</td>"
-
-/* Each stage with its fault, the registers that the fault is of, the banks of the store, and whose evidence there is.
- */
-static const char *const three_parts[] = {
-    WRONG("staging", "4342", "77824 bytes"),
-    WRONG("fragments", "38912", "196608 registers"),
-    WRONG("rescale", "2450", "4900 cells"),
-    "<th scope=\"row\">sums</th><td class=\"word\"><span class=\"good\">ok</span>",
-    "<h4>Fault 3 of 3: rescale</h4>",
-    "mma.m16n8k32.s8/A: 64 of 128 registers of a warp were given something wrong, 38912 times in all",
-    "banks, worst access of this place: st.shared.v2.u32 at gpu/kernels/stage_pad40.cuh:61 (inlined at "
-    "gpu/kernels/mmq_wide_ldb.cu:94), block (0,0,0) warp 0: wavefronts 16, conflicts 14",
-    "<th scope=\"row\">gpu/kernels/mmq_wide_ldb.cu:73</th><td class=\"word\"><code>ld.shared.v2.u32</code></td>"
-    "<td>512</td><td>512</td><td class=\"dim\">0</td><td>1</td>",
-    "<span class=\"bad\">stale: of another program</span>",
-};
-
-Test(report_files, explain_writes_a_page) {
-    size_t size;
-    expect_result(run_command("explain " THREE " --html %s/r.html", run_folder), 1, "fault 3 of 3");
-    char *html = read_good("r.html", &size);
-    expect_parts(html, three_parts, sizeof three_parts / sizeof *three_parts);
-    cr_expect(times(html, "<path class=\"m\"") == 64 && times(html, "<h4>Fault") == 3, "%s", html);
-    free(html);
-    expect_result(run_command("explain tests/foreign/unknown.yaml --html %s/r.html", run_folder), 2,
-                  "INPUT run/unknown");
-    html = read_good("r.html", &size);
-    cr_expect(strstr(html, "unknown instruction") && strstr(html, "<span class=\"bad\">1 failed</span>"), "%s", html);
-    free(html);
-    if (command_stride() > 1)
-        return;
-    expect_result(run_command("explain '*mmq_wide_ldb_kd8/nt70.od70.id256/rand*' --html %s/r.html", run_folder), 0,
-                  "PASS");
-    html = read_good("r.html", &size);
-    static const char *const right_parts[] = {"<span class=\"good\">1 passed</span>",
-                                              "<span class=\"good\">current</span>", "its bytes are those of this run",
-                                              "<code>ldmatrix.sync.aligned"};
-    expect_parts(html, right_parts, 4);
-    cr_expect(times(html, "<h4>Fault") == 0 && times(html, "class=\"bad\"") == 0, "%s", html);
-    free(html);
-}
-
-/* A run of cases explains the first kinds of failure; a right one with the evidence of its kernel. */
-Test(report_files, gate_explains_red_cases) {
-    size_t size;
-    expect_result(run_command("gate " THREE " --html %s/r.html --junit %s/r.xml", run_folder, run_folder), 1,
-                  "0 passed, 1 failed");
-    free(read_good("r.xml", &size));
-    char *html = read_good("r.html", &size);
-    expect_parts(html, three_parts, sizeof three_parts / sizeof *three_parts);
-    cr_expect(strstr(html, "evidence</th></tr>") && strstr(html, "<td>0/1</td></tr>"), "%s", html);
-    free(html);
 }
 
 /* No page is larger than a browser takes: pictures and long messages have an end, and that is said. */
@@ -508,13 +412,13 @@ Test(report_files, pages_have_an_end) {
     }
     write_both(o, KINDS);
     size_t size;
-    char *html = read_good("a.html", &size);
+    char *html = report_read("a.html", &size);
     cr_expect_lt(size, 10 << 20, "%zu bytes", size);
-    cr_expect(strstr(html, " more bytes</pre>") && times(html, "<svg class=\"heat\"") <= HTML_PICTURES &&
+    cr_expect(strstr(html, " more bytes</pre>") && report_times(html, "<svg class=\"heat\"") <= HTML_PICTURES &&
                   (strstr(html, "Of the first 20 there are pictures") || strstr(html, "the page would be too large")),
               "nothing is left out");
     free(html);
-    char *xml = read_good("a.xml", &size);
+    char *xml = report_read("a.xml", &size);
     cr_expect(strstr(xml, " more bytes</failure>"), "the message is whole");
     free(xml);
     free_all(o, KINDS);
@@ -534,101 +438,4 @@ Test(report_files, a_file_is_written_whole_or_not_at_all) {
     expect_result(run_command("run docs/examples/dequant_q8.yaml --html x --html y"), 2, "--html is given twice");
     expect_result(run_command("plants uninit_shared --html x"), 2, "unknown or ambiguous option");
     cr_expect_eq(files_in_folder(), 0, "something was left");
-}
-
-/* ---- a browser ---- */
-
-/* The bytes of the rows of a PNG, each after the number of its filter; at the first pixel no filter changes anything.
- */
-static uint8_t *png_rows(const uint8_t *png, size_t size, size_t *length) {
-    uint8_t *packed = must_calloc(size, 1);
-    size_t n = 0;
-    for (size_t i = 8; i + 12 <= size;) {
-        const size_t part = (size_t)png[i] << 24 | (size_t)png[i + 1] << 16 | (size_t)png[i + 2] << 8 | png[i + 3];
-        cr_assert(part <= size - i - 12, "no PNG");
-        if (!memcmp(png + i + 4, "IDAT", 4)) {
-            memcpy(packed + n, png + i + 8, part);
-            n += part;
-        }
-        i += 12 + part;
-    }
-    uLongf room = 8 << 20;
-    uint8_t *rows = must_calloc(room, 1);
-    cr_assert_eq(uncompress(rows, &room, packed, n), Z_OK, "no PNG");
-    free(packed);
-    *length = room;
-    return rows;
-}
-
-/* Shows a page of the folder as wide as a phone; returns what the browser says. light: 0 or 1. */
-static char *show(const char *browser, const char *page, int light) {
-    char *command = must_format("HOME=%s timeout 100 %s --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
-                                "--user-data-dir=%s/profile --enable-logging=stderr --window-size=500,900 "
-                                "--blink-settings=preferredColorScheme=%d --screenshot=%s/r.png file://%s/%s 2>&1",
-                                run_folder, browser, run_folder, light, run_folder, run_folder, page);
-    struct result shown = run_shell(command);
-    cr_assert_eq(shown.code, 0, "exit %d\n%s", shown.code, shown.text);
-    free(command);
-    return shown.text;
-}
-
-/* The page beside a script of ours, once its policy is taken away, which says how wide it is and how many figures have
- * a size. */
-static void expect_it_fits(const char *browser, const char *html) {
-    static const char policy[] = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                                 "'unsafe-inline'\">";
-    static const char script[] =
-        "<script>let n=0;for(const s of document.querySelectorAll('svg'))n+=s.getBoundingClientRect().width>100;"
-        "console.log('wide '+document.documentElement.scrollWidth+' figures '+n)</script>";
-    const char *here = strstr(html, policy);
-    cr_assert(here != NULL, "no policy");
-    char *bad = must_format("%s%s", html, script); /* which the page's policy keeps from running: an error is seen */
-    put_file("s.html", bad, strlen(bad));
-    char *kept = show(browser, "s.html", 1);
-    cr_expect(strstr(kept, "CONSOLE") && strstr(kept, "Content Security Policy") && !strstr(kept, "\"wide "), "%s",
-              kept);
-    free(kept);
-    free(bad);
-    char *page = must_format("%.*s%s%s", (int)(here - html), html, here + strlen(policy), script);
-    put_file("s.html", page, strlen(page));
-    char *said = show(browser, "s.html", 1);
-    const char *wide = strstr(said, "wide ");
-    int width = 0, figures = 0;
-    cr_assert(wide != NULL && sscanf(wide, "wide %d figures %d", &width, &figures) == 2, "%s", said);
-    cr_expect(width > 300 && width <= 500, "the page is %d wide", width);
-    cr_expect(figures >= 7, "%d figures", figures);
-    free(said);
-    free(page);
-}
-
-Test(report_files, a_browser_shows_it) {
-    if (command_stride() > 1) /* the page is the same, and nothing of ours runs here */
-        return;
-    struct result r = run_shell("for b in chromium-headless-shell chromium chromium-browser google-chrome; do "
-                                "command -v $b && break; done");
-    r.text[strcspn(r.text, "\n")] = 0;
-    if (r.text[0] == 0) {
-        free(r.text);
-        cr_skip_test("no Chromium here: `ci/setup browser` brings it");
-    }
-    expect_result(run_command("explain " THREE " --html %s/r.html", run_folder), 1, "fault 3 of 3");
-    static const uint8_t grounds[2][3] = {{0x0d, 0x11, 0x17}, {0xff, 0xff, 0xff}};
-    for (int light = 0; light < 2; ++light) {
-        char *said = show(r.text, "r.html", light);
-        cr_assert(!strstr(said, "CONSOLE"), "%s", said);
-        size_t size, length, drawn = 0;
-        uint8_t *png = (uint8_t *)read_all("r.png", &size), *rows = png_rows(png, size, &length);
-        for (size_t i = 0; i < length; ++i)
-            drawn += rows[i] != 0;
-        cr_expect(memcmp(rows + 1, grounds[light], 3) == 0, "the ground is #%02x%02x%02x", rows[1], rows[2], rows[3]);
-        cr_expect_gt(drawn, 20000, "the page is blank: %zu of %zu bytes", drawn, length);
-        free(rows);
-        free(png);
-        free(said);
-    }
-    size_t size;
-    char *html = read_good("r.html", &size);
-    expect_it_fits(r.text, html);
-    free(html);
-    free(r.text);
 }

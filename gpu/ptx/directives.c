@@ -135,25 +135,23 @@ static uint64_t hash_place(uint64_t h, const struct place_in_source *at) {
     return h;
 }
 
-static void add_call(struct ptx_instruction *loc, struct place_in_source at) {
-    if (loc->call_count < PTX_MAX_CALLS)
-        loc->calls[loc->call_count++] = (struct ptx_call){at.file, at.line};
-}
+enum { MOST_CALLS = 65 };
 
 /* nvcc gives one step of inlining a line, the outer steps on .loc lines before: follow them outwards. *chain: the hash
- * of all steps. */
-static struct place_in_source outermost(struct parser *p, struct place_in_source at, uint64_t *chain) {
+ * of all steps. calls: (MOST_CALLS) `at` and all that follow; returns how many. */
+static size_t follow(const struct parser *p, struct place_in_source at, uint64_t *chain, struct ptx_call_place *calls) {
+    size_t count = 0;
     *chain = hash_place(*chain, &at);
-    add_call(&p->loc, at);
-    for (int steps = 0; steps < 64 && p->inlined.room && at.line; steps++) {
+    calls[count++] = (struct ptx_call_place){at.file, at.line};
+    while (count < MOST_CALLS && p->inlined.room && at.line) {
         const struct inlined_edge *edge = (struct inlined_edge *)p->inlined.items + slot_of(p, &at);
         if (!edge->at.line)
             break;
         at = edge->into;
         *chain = hash_place(*chain, &at);
-        add_call(&p->loc, at);
+        calls[count++] = (struct ptx_call_place){at.file, at.line};
     }
-    return at;
+    return count;
 }
 
 static bool parse_place(struct parser *p, struct place_in_source *out) {
@@ -198,14 +196,19 @@ bool parse_loc(struct parser *p) {
     if (known && inlined && !remember_inlined(p, at, into))
         return false;
     uint64_t chain = hash_place(0xcbf29ce484222325, &at);
-    p->loc.call_count = 0;
-    if (known && inlined)
-        into = outermost(p, into, &chain);
+    struct ptx_call_place calls[MOST_CALLS], *kept = NULL;
+    const size_t count = known && inlined ? follow(p, into, &chain, calls) : 0;
+    if (count && !(kept = take(p, count, sizeof *kept)))
+        return false;
+    if (count)
+        memcpy(kept, calls, count * sizeof *kept);
+    p->loc.inlined = kept;
+    p->loc.inlined_count = count;
     p->loc.place = known ? chain : 0;
     p->loc.file = known ? at.file : -1;
     p->loc.line = known ? at.line : 0;
-    p->loc.inlined_file = known && inlined ? into.file : -1;
-    p->loc.inlined_line = known && inlined ? into.line : 0;
+    p->loc.inlined_file = count ? calls[count - 1].file : -1;
+    p->loc.inlined_line = count ? calls[count - 1].line : 0;
     return !p->failed;
 }
 

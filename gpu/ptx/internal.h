@@ -188,7 +188,7 @@ struct parser {
     struct growing registers, instructions, raw;
     size_t least_alignment;        /* of the next parameter: 1 for an entry's, else a word */
     size_t frame_end, frame_bytes; /* of the variables in scope, and the most that it has been */
-    struct ptx_instruction loc;    /* only file, line, inlined_file, inlined_line, place */
+    struct ptx_instruction loc;    /* only what .loc says: file ... place */
     struct growing inlined;        /* table of inlined_edge, emptied for each function */
     size_t inlined_count;
 };

@@ -58,11 +58,11 @@ static bool finish(struct parser *p) {
             if (in->inlined_file >= 0 && ((size_t)in->inlined_file >= m->file_count || !m->files[in->inlined_file])) {
                 in->inlined_file = -1;
                 in->inlined_line = 0;
-                in->call_count = 0;
+                in->inlined_count = 0;
             }
-            for (int k = 0; k < in->call_count; k++) /* up to one whose file is not named */
-                if ((size_t)in->calls[k].file >= m->file_count || !m->files[in->calls[k].file])
-                    in->call_count = k;
+            for (size_t k = 0; k < in->inlined_count; k++) /* up to one whose file is not named */
+                if ((size_t)in->inlined[k].file >= m->file_count || !m->files[in->inlined[k].file])
+                    in->inlined_count = k;
         }
     }
     return true;

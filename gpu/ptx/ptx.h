@@ -102,12 +102,11 @@ struct ptx_operand {
     size_t element_count;
 };
 
-#define PTX_MAX_PARTS 16
-enum { PTX_MAX_CALLS = 6 };
-
-struct ptx_call { /* a line of the source */
+struct ptx_call_place { /* in the source: index into files, or -1; line */
     int file, line;
 };
+
+#define PTX_MAX_PARTS 16
 
 struct ptx_instruction {
     const char *opcode;               /* "ld" */
@@ -117,15 +116,15 @@ struct ptx_instruction {
     bool guard_negated;
     struct ptx_operand *operands; /* in the order written */
     size_t operand_count;
-    int ptx_line;                         /* line of the PTX text */
-    size_t ptx_at;                        /* byte of the module's text where the opcode stands */
-    const char *text;                     /* the statement as written, one line, without guard and ';' trimmed ends */
-    int file, line;                       /* from .loc: index into files and line, or -1 and 0. For inlined code the
-                                           * place of the innermost function (what the author sees in his editor) */
-    int inlined_file, inlined_line;       /* outermost `inlined_at` of that .loc, or -1 and 0 */
-    struct ptx_call calls[PTX_MAX_CALLS]; /* (call_count) where the inlined functions around it are called, innermost
-                                           * first; those past the room are left out */
-    int call_count;
+    int ptx_line;                   /* line of the PTX text */
+    size_t ptx_at;                  /* byte of the module's text where the opcode stands */
+    const char *text;               /* the statement as written, one line, without guard and ';' trimmed ends */
+    int file, line;                 /* from .loc: index into files and line, or -1 and 0. For inlined code the
+                                     * place of the innermost function (what the author sees in his editor) */
+    int inlined_file, inlined_line; /* outermost `inlined_at` of that .loc, or -1 and 0 */
+    /* (inlined_count) every call of inlined code, the innermost first; the last is inlined_file and inlined_line */
+    const struct ptx_call_place *inlined;
+    size_t inlined_count;
     uint64_t place; /* hash of file, line and column of that .loc and of every call that it was inlined at: instructions
                      * of one place in the source, unrolled ones too, have the same; 0: there is none */
 };
