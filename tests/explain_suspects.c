@@ -88,7 +88,9 @@ static const struct {
      "at"},
     /* no stage tells: the counts, the classes */
     {"depth_capped", "mmq_wide_sync_kd4/nt70.od70.id512/rand", false,
-     "  1  the bound of the loop over the depth|why  parity |why  census "},
+     "  1  k left out: a loop bound, or a tail: products\n|why  probe      products: k 256..511 consumed nothing\n|why "
+     " parity "
+     "|why  census "},
     {"half_q6_halves_folded_together", "mmq_half_q6_k_staged_kd4/nt37.od77.id256/rand", false,
      "  1  rounding, fusion or order of the sums|why  rescale |exact PASS, coded DIFFERS, adv DIFFERS, rand DIFFERS   "
      "-> exact is right"},
