@@ -286,7 +286,7 @@ static void attach_results(struct clues *c) {
     }
 }
 
-/* Probes of one operand with one mistake; the first one has what parity says. */
+/* Probes of one field, or of one operand with one mistake; the first one has what parity says. */
 static void join_probes(struct clues *c) {
     size_t first = c->count;
     for (size_t i = 0; i < c->count; ++i) {
@@ -294,8 +294,9 @@ static void join_probes(struct clues *c) {
         for (size_t k = 0; p != NULL && k < i; ++k) {
             const struct suspect_probe *q = c->items[k].probe;
             const size_t word = strcspn(p->operand, " ");
-            if (q != NULL && p->suspect != NULL && q->suspect != NULL && strcmp(p->suspect, q->suspect) == 0 &&
-                strncmp(p->operand, q->operand, word) == 0) {
+            const bool alike = q != NULL && p->suspect != NULL && q->suspect != NULL &&
+                               strcmp(p->suspect, q->suspect) == 0 && strncmp(p->operand, q->operand, word) == 0;
+            if (alike || (q != NULL && strcmp(p->operand, q->operand) == 0)) {
                 join(c, k, i);
             }
         }
