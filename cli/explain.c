@@ -1,5 +1,6 @@
 /* warpproof explain: the stages of one case, and every fault where it arises. */
 #include "../reports/explain.h"
+#include "../oracles/tomography.h"
 #include "../ref/checked.h"
 #include "../reports/terminal.h"
 #include "command.h"
@@ -27,13 +28,15 @@ static const char usage[] =
     "\n"
     "Then it puts together what every judge says, in three orders of execution, with the closed forms of the launch "
     "file,\n"
-    "the guards of the canary build, other data and other shapes: one suspect a mistake, what is to be mended first\n"
-    "first, each with the observations that speak for it.\n"
+    "the guards of the canary build, the probe, other data and other shapes: one suspect a mistake, what is to be "
+    "mended\n"
+    "first ahead, each with the observations that speak for it.\n"
     "\n"
     "CASE is the id of a case of fixtures/cases, or a pattern that selects one.\n"
     "\n"
     "  --plant NAME       run the kernel with the planted fault NAME instead (warpproof list plants)\n"
-    "  --quick            the case alone: no other orders than the verdict needs, no counts, guards, data or shapes\n"
+    "  --quick            the case alone: no other orders than the verdict needs, no counts, guards, probe, data or "
+    "shapes\n"
     "  --set NAME=VALUE   a value for the launch file's expressions; may be repeated\n"
     "  --data CLASS       the data of made operands: exact, coded (default), adv or rand\n"
     "  --seed N           seed of made operands and of `fill: random` (default 1)\n"
@@ -53,6 +56,8 @@ struct options {
     struct subject_options subject;
     struct judging judging;
 };
+
+enum { PROBE_LAUNCHES = 96 }; /* of a small shape each */
 
 /* ---- the two runs ---- */
 
@@ -103,34 +108,60 @@ static int report(const struct spec *spec, const struct outcome *outcome, const 
                                       : EXIT_NOTHING_RAN;
 }
 
-/* How it is called again, and what it is that runs. */
-struct called {
-    const char *root, *again;
-    const char *program; /* path of the PTX */
-    bool planted, has_canary;
-};
+/* Some output that was compared is wrong, so that it is worth asking what was consumed. */
+static bool is_worth_probing(const struct outcome *o) {
+    bool wrong = false;
+    for (size_t i = 0; i < o->findings.count; ++i) {
+        wrong |= strcmp(o->findings.items[i].oracle, "parity") == 0 && o->findings.items[i].verdict == VERDICT_DIFFERS;
+    }
+    return o->complete && wrong;
+}
 
-static void gather(const struct options *o, const struct subject *s, const struct called *c,
-                   const struct outcome *outcome, const struct explanation *x, struct suspects *out) {
-    struct siblings siblings = {.count = 0};
-    struct outcome canary;
+/* The rules of the probe that are not as the contract says. They point into x. */
+static struct suspect_probe *probe_rules(const struct tomography *x, size_t *count) {
+    struct suspect_probe *rules = must_calloc(x->line_count + 1, sizeof *rules);
+    *count = 0;
+    for (size_t i = 0; i < x->line_count; ++i) {
+        const struct tomography_line *l = &x->lines[i];
+        if (l->wrong) {
+            rules[(*count)++] = (struct suspect_probe){l->operand, l->text, l->suspect, l->cells};
+        }
+    }
+    return rules;
+}
+
+static void gather(const struct options *o, const struct subject *s, const char *root, const struct outcome *outcome,
+                   const struct explanation *x, struct suspects *out) {
     struct suspects_input in = {.outcome = outcome, .stages = x, .spec = s->trial.spec, .module = s->trial.module};
+    const struct tomography_options few = {.launches = PROBE_LAUNCHES};
+    struct siblings siblings = {.count = 0};
+    struct tomography probe = {.line_count = 0};
+    struct outcome canary;
+    struct error ignored;
     bool guards = false;
     if (!o->quick) {
-        guards = canary_run(s, c->root, c->program, c->planted, c->has_canary, &canary, &in.no_canary);
+        guards = canary_run(s, root, o->plant != NULL, &canary, &in.no_canary);
         in.canary = guards ? &canary : NULL;
         siblings_run(s, outcome, &siblings);
         in.siblings = siblings.items;
         in.sibling_count = siblings.count;
+        if (is_worth_probing(outcome) && !tomography(&s->trial, &few, &probe, &ignored)) {
+            probe = (struct tomography){.line_count = 0};
+        }
     }
+    struct suspect_probe *rules = probe_rules(&probe, &in.probe_count);
+    in.probes = rules;
     suspects_of(&in, out);
+    free(rules);
+    tomography_free(&probe);
     siblings_free(&siblings);
     if (guards) {
         outcome_free(&canary);
     }
 }
 
-static int explain(const struct options *o, const struct subject *s, const struct called *c) {
+/* again: how it is called again. */
+static int explain(const struct options *o, const struct subject *s, const char *root, const char *again) {
     struct outcome outcome;
     struct explanation x = {0};
     struct suspects suspects = {.count = 0};
@@ -145,21 +176,21 @@ static int explain(const struct options *o, const struct subject *s, const struc
     t.schedules = o->quick ? SCHEDULES_OPEN : SCHEDULES_ALL;
     t.options.census = !o->quick;
     trial_run(&t, &outcome);
-    outcome.rerun = must_strdup(c->again);
+    outcome.rerun = must_strdup(again);
     if (!outcome.judged) { /* the launch cannot be run at all: its finding says why */
         terminal_failure(stdout, &outcome, NULL, 0);
         code = exit_code_of(&outcome, 1);
         if (o->judging.html != NULL &&
-            !explain_page(&o->judging, s, c->root, &outcome, &x, &suspects, omp_get_wtime() - start, &e)) {
+            !explain_page(&o->judging, s, root, &outcome, &x, &suspects, omp_get_wtime() - start, &e)) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
     } else if (explain_stages(&s->trial, &counts, &outcome.findings, &x, &e)) {
-        gather(o, s, c, &outcome, &x, &suspects);
         const double seconds = omp_get_wtime() - start;
+        gather(o, s, root, &outcome, &x, &suspects);
         code = report(s->trial.spec, &outcome, &x, &suspects);
         if ((o->judging.json != NULL && !explain_json(o->judging.json, &outcome, &x, &suspects, &e)) ||
-            (o->judging.html != NULL && !explain_page(&o->judging, s, c->root, &outcome, &x, &suspects, seconds, &e))) {
+            (o->judging.html != NULL && !explain_page(&o->judging, s, root, &outcome, &x, &suspects, seconds, &e))) {
             flush_output();
             code = usage_error("explain", "%s", e.text);
         }
@@ -189,12 +220,7 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s,
-                       &(struct called){.root = root,
-                                        .again = again,
-                                        .program = o->plant != NULL ? plant.ptx : s.trial.spec->ptx,
-                                        .planted = o->plant != NULL,
-                                        .has_canary = plant.has_canary});
+        code = explain(o, &s, root, again);
         free(again);
     }
     ptx_free(m);
@@ -218,7 +244,7 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
         s.trial.options = o->judging.launch;
-        code = explain(o, &s, &(struct called){.root = root, .again = again, .program = s.own->ptx});
+        code = explain(o, &s, root, again);
         free(again);
         free(options);
     }

@@ -259,14 +259,13 @@ void siblings_free(struct siblings *x) {
 
 /* ---- the canary build ---- */
 
-bool canary_run(const struct subject *s, const char *root, const char *program, bool planted, bool has_canary,
-                struct outcome *o, const char **why) {
+bool canary_run(const struct subject *s, const char *root, bool planted, struct outcome *o, const char **why) {
     const struct spec *spec = s->trial.spec;
-    const char *name = strrchr(program, '/');
+    const char *program = s->trial.module->path, *name = strrchr(program, '/');
     struct error ignored;
     *why = !canary_has_planes(spec) ? "the launch file has no planes of shared memory: no guards between them"
-           : spec->source == NULL || (planted && !has_canary) ? "no canary build of this program"
-                                                              : NULL;
+           : spec->source == NULL   ? "no canary build of this program"
+                                    : NULL;
     if (*why != NULL) {
         return false;
     }

@@ -15,9 +15,8 @@ struct siblings {
 void siblings_run(const struct subject *s, const struct outcome *o, struct siblings *out);
 void siblings_free(struct siblings *x);
 
-/* The trial of s as its canary build, for what the guards tell. program: the PTX that is run, as a path. False: there
- * is none, and *why says so (static). */
-bool canary_run(const struct subject *s, const char *root, const char *program, bool planted, bool has_canary,
-                struct outcome *o, const char **why);
+/* The trial of s as its canary build, for what the guards tell. planted: s runs the program of a plant. False: there is
+ * no such build, and *why says so (static). */
+bool canary_run(const struct subject *s, const char *root, bool planted, struct outcome *o, const char **why);
 
 #endif

@@ -155,6 +155,15 @@ static char *title_of_result(const struct clues *c, size_t root, const struct fi
                                              : "wrong bits");
 }
 
+/* There is one suspect. */
+static bool is_alone(const struct clues *c) {
+    size_t roots = 0;
+    for (size_t i = 0; i < c->count; ++i) {
+        roots += !c->items[i].dropped && clue_root(c, i) == i;
+    }
+    return roots == 1;
+}
+
 static char *title_of(const struct clues *c, size_t root, const struct clue *x) {
     if (x->probe != NULL) {
         return must_format("%s: %s", x->probe->suspect != NULL ? x->probe->suspect : "other elements consumed",
@@ -177,8 +186,11 @@ static char *title_of(const struct clues *c, size_t root, const struct clue *x) 
                            holds != NULL ? holds : "");
     }
     if (stage == STAGE_RESCALE) {
-        const char *probe = said_mistake(clue_line(f, "probe"));
-        return must_strdup(probe != NULL && clue_line(f, "scales") == NULL ? probe : mistake);
+        const char *probe = said_mistake(clue_line(f, "probe")), *data = is_alone(c) ? siblings_mistake(c->in) : NULL;
+        return must_strdup(clue_line(f, "scales") != NULL ? mistake
+                           : probe != NULL                ? probe
+                           : data != NULL                 ? data
+                                                          : mistake);
     }
     return stage == STAGE_STAGING && f->where.buffer != NULL ? must_format("%s (plane %s)", mistake, f->where.buffer)
                                                              : must_strdup(mistake);
@@ -285,7 +297,8 @@ static struct suspect describe(const struct clues *c, size_t root) {
     s.title = title_of(c, root, best);
     s.look = look_at(c, placed != NULL && !has_place(best) && placed->kind < SUSPECT_PROBE ? placed : best);
     s.extent = best->f != NULL ? best->f->extent : best->probe != NULL ? best->probe->cells : 0;
-    const bool missing = placed == NULL && best->f != NULL && best->f->missing;
+    const bool missing = best->f != NULL && best->f->missing && (placed == NULL || placed->kind >= SUSPECT_PROBE);
+    placed = missing ? NULL : placed;
     for (size_t i = 0; missing && placed == NULL && i < c->count;
          ++i) { /* a store that is done stands for one that is not */
         const struct finding *f = c->items[i].f;

@@ -220,11 +220,15 @@ static bool is_root(const struct clues *c, size_t i) {
     return !c->items[i].dropped && clue_root(c, i) == i;
 }
 
+/* The first clue of the most urgent of these kinds; what nobody has stored explains no wrong bits, and is passed over.
+ */
 static size_t first_of(const struct clues *c, enum suspect_kind from, enum suspect_kind to) {
     size_t best = c->count;
     for (size_t i = 0; i < c->count; ++i) {
         const struct clue *x = &c->items[i];
-        if (!x->dropped && x->kind >= from && x->kind <= to && (best == c->count || x->kind < c->items[best].kind)) {
+        const bool hole = x->kind == SUSPECT_STORE && x->f->missing;
+        if (!x->dropped && !hole && x->kind >= from && x->kind <= to &&
+            (best == c->count || x->kind < c->items[best].kind)) {
             best = i;
         }
     }
@@ -282,7 +286,7 @@ static void attach_results(struct clues *c) {
     }
 }
 
-/* Probes of one operand with one mistake; the first one has what parity says. */
+/* Probes of one field, or of one operand with one mistake; the first one has what parity says. */
 static void join_probes(struct clues *c) {
     size_t first = c->count;
     for (size_t i = 0; i < c->count; ++i) {
@@ -290,8 +294,9 @@ static void join_probes(struct clues *c) {
         for (size_t k = 0; p != NULL && k < i; ++k) {
             const struct suspect_probe *q = c->items[k].probe;
             const size_t word = strcspn(p->operand, " ");
-            if (q != NULL && p->suspect != NULL && q->suspect != NULL && strcmp(p->suspect, q->suspect) == 0 &&
-                strncmp(p->operand, q->operand, word) == 0) {
+            const bool alike = q != NULL && p->suspect != NULL && q->suspect != NULL &&
+                               strcmp(p->suspect, q->suspect) == 0 && strncmp(p->operand, q->operand, word) == 0;
+            if (alike || (q != NULL && strcmp(p->operand, q->operand) == 0)) {
                 join(c, k, i);
             }
         }

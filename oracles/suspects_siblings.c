@@ -70,8 +70,6 @@ static const char *const diagnosis_words[] = {
 
 const char *siblings_mistake(const struct suspects_input *in) {
     switch (diagnosis_of(in)) {
-    case CLASSES_EXACT:
-        return "layout, index or memory";
     case CLASSES_INEXACT:
         return "rounding, fusion or order of the sums, or bits of a scale that class exact leaves zero";
     case CLASSES_EXTREME:

@@ -19,7 +19,9 @@ static struct fy_node *where_node(struct fy_document *d, const struct where *p) 
     }
     for (int i = 0; i < 2; ++i) {
         if (p->axis[i] != NULL && p->cell[i] >= 0) {
-            json_add(d, m, p->axis[i], json_number(d, "%" PRId64, p->cell[i]));
+            const bool taken =
+                strcmp(p->axis[i], "block") == 0 && (p->has_thread || p->has_block); /* by the launch's */
+            json_add(d, m, taken ? "row_block" : p->axis[i], json_number(d, "%" PRId64, p->cell[i]));
         }
     }
     if (p->has_thread || p->has_block) {

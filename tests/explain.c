@@ -31,7 +31,7 @@ Test(explain, right_kernels_are_right_in_every_stage, .timeout = 600) {
         for (size_t d = 0; d < 4; ++d) {
             for (int kd = 4; kd <= 8; kd += 4) {
                 struct result r =
-                    run_command("explain q4_K/pad40/mmq_wide_ldb_kd%d/%s/%s/s1", kd, shapes[i], classes[d]);
+                    run_command("explain --quick q4_K/pad40/mmq_wide_ldb_kd%d/%s/%s/s1", kd, shapes[i], classes[d]);
                 cr_expect(r.code == 0, "exit %d:\n%s", r.code, r.text);
                 for (int k = 0; k < STAGES; ++k) {
                     cr_expect(stage_is(r.text, stage_names[k], "ok "), "%s is not ok:\n%s", stage_names[k], r.text);
@@ -52,8 +52,8 @@ static void plants_turn_their_stages_red(size_t class) {
         cr_assert(plant_load(".", names[i], &p, &e), "%s", e.text);
         const bool says = memchr(p.stages, true, sizeof p.stages) != NULL;
         if (says && (said++ + class) % command_stride() == 0) {
-            struct result r =
-                run_command("explain --plant %s '*/%s/nt129.od70.id512/%s/s1'", p.name, p.kernel, classes[class]);
+            struct result r = run_command("explain --quick --plant %s '*/%s/nt129.od70.id512/%s/s1'", p.name, p.kernel,
+                                          classes[class]);
             cr_expect(r.code == 1, "%s: exit %d:\n%s", p.name, r.code, r.text);
             for (size_t k = 0; k < STAGES; ++k) {
                 cr_expect(stage_is(r.text, stage_names[k], p.stages[k] ? "WRONG " : "ok "), "%s, %s, stage %s:\n%s",
@@ -163,7 +163,7 @@ Test(explain, what_went_wrong_is_said, .timeout = 600) {
         {"fault_in_every_stage", "rand", "\nfault 5 of 5: store\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        expect_result(run_command("explain --plant %s " CASE8, rows[i].plant, rows[i].data), 1, rows[i].says);
+        expect_result(run_command("explain --quick --plant %s " CASE8, rows[i].plant, rows[i].data), 1, rows[i].says);
     }
     /* a store that takes accumulators of cells that do not exist, where all that do are of one token */
     expect_result(run_command("explain --plant store_fragment_transposed "

@@ -27,7 +27,8 @@ enum {
 /* wrong: letters of the stages that are wrong, the others ok: f s r t (store); capital: not judged. */
 static void expect_stages(int mode, const char *size, const char *wrong) {
     static const char letters[] = "gfsrt", skipped[] = "GFSRT";
-    struct result r = run_command("explain tests/foreign/q4_tile.yaml --data rand --set mode=%d %s", mode, size);
+    struct result r =
+        run_command("explain --quick tests/foreign/q4_tile.yaml --data rand --set mode=%d %s", mode, size);
     cr_expect(r.code == (*wrong != 0), "mode %d: exit %d:\n%s", mode, r.code, r.text);
     for (int k = 0; k < STAGES; ++k) {
         const char *want = strchr(wrong, letters[k]) != NULL   ? "WRONG "
@@ -41,7 +42,7 @@ static void expect_stages(int mode, const char *size, const char *wrong) {
 }
 
 static void expect_text(int mode, const char *says) {
-    expect_result(run_command("explain tests/foreign/q4_tile.yaml --data rand --set mode=%d", mode), 1, says);
+    expect_result(run_command("explain --quick tests/foreign/q4_tile.yaml --data rand --set mode=%d", mode), 1, says);
 }
 
 /* Whoever stores a cell: right bits are no fault. */
