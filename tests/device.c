@@ -314,18 +314,29 @@ Test(device, which_gpus) {
 
 /* ---- ci/device ---- */
 
-static void expect_lane(const char *fault, const char *arguments, int code, const char *text) {
-    char *command = must_format("{ LD_LIBRARY_PATH='%s' FAKE_CUDA=%s WARPPROOF='%s' %s ci/device %s; } 2>&1 </dev/null",
-                                fake_cuda_folder(), fault, command_binary(), more, arguments);
+static void expect_script(const char *script, const char *fault, const char *arguments, int code, const char *text) {
+    char *command = must_format("{ LD_LIBRARY_PATH='%s' FAKE_CUDA=%s WARPPROOF='%s' %s ci/%s %s; } 2>&1 </dev/null",
+                                fake_cuda_folder(), fault, command_binary(), more, script, arguments);
     FILE *pipe = popen(command, "r");
     cr_assert(pipe, "%s", command);
     char *out = must_calloc(1 << 16, 1);
     out[fread(out, 1, (1 << 16) - 1, pipe)] = 0;
     const int status = pclose(pipe);
     cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(out, text),
-              "ci/device %s: want %d and \"%s\":\n%s", arguments, code, text, out);
+              "ci/%s %s: want %d and \"%s\":\n%s", script, arguments, code, text, out);
     free(out);
     free(command);
+}
+
+static void expect_lane(const char *fault, const char *arguments, int code, const char *text) {
+    expect_script("device", fault, arguments, code, text);
+}
+
+Test(device, probe_script) {
+    expect_script("probe-device", "", "0", 2, "ci/probe-device: '0': usage: ci/probe-device [EVERY]");
+    expect_script("probe-device", "", "1 2", 2, "ci/probe-device: '1 2': usage: ci/probe-device [EVERY]");
+    expect_script("probe-device", "none", "", 2, "ci/probe-device: no GPU to compare with");
+    expect_script("probe-device", "", "--help", 0, "EVERY-th plant that parity names");
 }
 
 Test(device, lane) {
