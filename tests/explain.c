@@ -166,7 +166,7 @@ Test(explain, what_went_wrong_is_said, .timeout = 600) {
         expect_result(run_command("explain --quick --plant %s " CASE8, rows[i].plant, rows[i].data), 1, rows[i].says);
     }
     /* a store that takes accumulators of cells that do not exist, where all that do are of one token */
-    expect_result(run_command("explain --plant store_fragment_transposed "
+    expect_result(run_command("explain --quick --plant store_fragment_transposed "
                               "q4_K/pad40/mmq_wide_ldb_kd8/nt1.od70.id512/rand/s1"),
                   1, "  holds   a value whose accumulator is of no cell: past the last token or row\n");
 }
@@ -314,7 +314,7 @@ Test(explain, what_cannot_be_judged_says_why) {
     expect_result(run_command("explain tests/foreign/spin.yaml"), 2, "a block ran past its budget");
     expect_result(run_command("explain tests/foreign/spin.yaml"), 2,
                   "  no stage could be judged: the launch did not run to its end\n");
-    struct result r = run_command("explain gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
+    struct result r = run_command("explain --quick gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
                                   "--data rand --arch sm_121");
     for (size_t k = 0; k < STAGES; ++k) {
         cr_expect(stage_is(r.text, stage_names[k], "not judged: the launch was refused, and nothing was run\n"), "%s",
@@ -328,15 +328,15 @@ Test(explain, what_cannot_be_judged_says_why) {
 
 /* Planes of binary16, which two copies fill in turns. */
 Test(explain, planes_of_binary16) {
-    expect_result(run_command("explain f16/f16/gemm_f16/nt65.od33.id96/coded/s1"), 0,
+    expect_result(run_command("explain --quick f16/f16/gemm_f16/nt65.od33.id96/coded/s1"), 0,
                   "  staging    ok     49152 bytes\n");
     /* copies read ahead of their wait are a race: it is said first, and what was read is judged in no stage */
-    struct result r = run_command("explain --plant gemm_f16_no_wait f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
+    struct result r = run_command("explain --quick --plant gemm_f16_no_wait f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
     cr_expect(stage_is(r.text, "staging", "not judged: block (0,0,0) holds stage 0 ") &&
                   stage_is(r.text, "rescale", "ok"),
               "%s", r.text);
     expect_result(r, 1, "HAZARD f16/f16/gemm_f16/nt65.od33.id96/coded/s1\n");
-    r = run_command("explain --plant gemm_f16_half_the_depth f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
+    r = run_command("explain --quick --plant gemm_f16_half_the_depth f16/f16/gemm_f16/nt65.od33.id96/coded/s1");
     cr_expect(stage_is(r.text, "staging", "ok"), "%s", r.text);
     expect_result(r, 1, "the result is wrong, and so may be fragments or sums, which were not judged");
 }
@@ -348,7 +348,7 @@ Test(explain, stages_that_never_come, .init = make_folder, .fini = remove_folder
                                 "%s/in.yaml",
                                 run_folder);
     cr_assert(system(command) == 0);
-    struct result r = run_command("explain %s/in.yaml --set nt=3 --set od=5 --set id=256", run_folder);
+    struct result r = run_command("explain --quick %s/in.yaml --set nt=3 --set od=5 --set id=256", run_folder);
     cr_expect(r.code == 1 &&
                   stage_is(r.text, "staging", "not judged: block (0,0,0) opened 2 barriers, and `stages` of ") &&
                   stage_is(r.text, "rescale",
@@ -370,16 +370,16 @@ Test(explain, stages_that_the_launch_file_has_wrong, .init = make_folder, .fini 
         run_folder);
     cr_assert(system(command) == 0);
     free(command);
-    struct result r = run_command("explain %s/in.yaml --set nt=70 --set od=70 --set id=256", run_folder);
+    struct result r = run_command("explain --quick %s/in.yaml --set nt=70 --set od=70 --set id=256", run_folder);
     cr_expect(stage_is(r.text, "staging", "WRONG ") && stage_is(r.text, "store", "ok "), "%s", r.text);
     expect_result(r, 1, says);
-    expect_result(run_command("explain --plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt1.od1.id256/rand/s1'"), 1,
+    expect_result(run_command("explain --quick --plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt1.od1.id256/rand/s1'"), 1,
                   says);
     static const char *const others[] = {"--plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'",
                                          "'*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'",
                                          "tests/foreign/tile_wrong.yaml"};
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
-        r = run_command("explain %s", others[i]);
+        r = run_command("explain --quick %s", others[i]);
         cr_expect(strstr(r.text, "  staging ") && !strstr(r.text, "the result is right"), "%s:\n%s", others[i], r.text);
         free(r.text);
     }
@@ -389,7 +389,7 @@ Test(explain, stages_that_the_launch_file_has_wrong, .init = make_folder, .fini 
 
 Test(explain, json, .init = make_folder, .fini = remove_folder) {
     struct result r =
-        run_command("explain --plant scale_load_word_off " CASE8 " --json %s/out.json; tail -n 1 %s/out.json", "coded",
+        run_command("explain --quick --plant scale_load_word_off " CASE8 " --json %s/out.json; tail -n 1 %s/out.json", "coded",
                     run_folder, run_folder);
     static const char *const says[] = {
         "\n{\"case\": \"q4_K/pad40/mmq_wide_ldb_kd8/nt129.od70.id512/coded/s1\", ",
