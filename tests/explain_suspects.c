@@ -101,7 +101,7 @@ static const struct {
 };
 
 static void expect_plants(size_t from, size_t step) {
-    for (size_t i = from; i < sizeof plants / sizeof *plants; i += step) {
+    for (size_t i = from; i < sizeof plants / sizeof *plants; i += step * command_stride()) {
         expect_suspects(run_command("explain %s--plant %s '*/%s/s1'", plants[i].quick ? "--quick " : "",
                                     plants[i].plant, plants[i].shape),
                         1, 1, plants[i].says);
