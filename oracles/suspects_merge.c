@@ -122,7 +122,6 @@ static char operand_of(const struct finding *f) {
     return at != NULL ? at[8] : 0;
 }
 
-/* What a loads, from a place that is not its own or before anything is there, is what b has wrong. */
 /* What the rescaling read in the run with the stages: planes whose staging was wrong were right there. */
 static bool was_put_right(const struct clues *c, const struct where *w) {
     for (size_t i = 0; i < c->count; ++i) {
@@ -133,6 +132,7 @@ static bool was_put_right(const struct clues *c, const struct where *w) {
     return false;
 }
 
+/* What a loads, from a place that is not its own or before anything is there, is what b has wrong. */
 static bool feeds(const struct clues *c, const struct clue *a, const struct clue *b) {
     const bool uninit = clue_is(a, "uninit"),
                load = uninit || (clue_is(a, "guard") && !is_cause(a->f, "past") && !is_cause(a->f, "before"));
