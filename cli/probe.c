@@ -91,7 +91,7 @@ static bool load_program(const struct options *o, const char *root, const struct
         return good;
     }
     *m = spec_module(s->own, e);
-    return *m != NULL && judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s->own->ptx, e);
+    return *m != NULL && judging_spares_spec(&o->judging, s->own, e);
 }
 
 static int probe_subject(struct options *o, const char *root, struct subject *s, struct error *e) {
