@@ -103,8 +103,9 @@ void heat_map_put(FILE *out, const struct wrong_map *m, const char *what) {
     const char *down = m->axis[0], *across = m->axis[1] != NULL ? m->axis[1] : m->axis[0];
     fprintf(out,
             "<svg class=\"heat\" role=\"img\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
-            "aria-label=\"%zu of %zu cells are %s\">\n",
-            all, TOP + height + 30, all, TOP + height + 30, m->wrong, m->cells, what);
+            "aria-label=\"%zu of %zu cell%s %s %s\">\n",
+            all, TOP + height + 30, all, TOP + height + 30, m->wrong, m->cells, m->cells == 1 ? "" : "s",
+            m->wrong == 1 ? "is" : "are", what);
     put_ground(out, m, scale);
     for (int shade = 1; shade <= SHADES; ++shade) {
         put_shade(out, m, shade, scale);

@@ -25,14 +25,15 @@ static void shell(const char *format) {
 Test(report_run, no_report_replaces_a_file_of_the_launch) {
     static const struct {
         const char *command, *option, *file;
-    } rows[] = {{"run", "--html", "y.bin"},
-                {"run", "--junit", "scales.bin"},
-                {"run", "--json", "wrong_scale.ptx"},
-                {"run", "--junit", "wrong_scale.yaml"},
-                {"explain", "--html", "y.bin"},
-                {"explain", "--json", "scales.bin"},
-                {"probe", "--json", "y.bin"},
-                {"bisect --ptx docs/examples/wrong_scale.ptx docs/examples/dequant_q8.ptx --launch", "--json", "y.bin"}};
+    } rows[] = {
+        {"run", "--html", "y.bin"},
+        {"run", "--junit", "scales.bin"},
+        {"run", "--json", "wrong_scale.ptx"},
+        {"run", "--junit", "wrong_scale.yaml"},
+        {"explain", "--html", "y.bin"},
+        {"explain", "--json", "scales.bin"},
+        {"probe", "--json", "y.bin"},
+        {"bisect --ptx docs/examples/wrong_scale.ptx docs/examples/dequant_q8.ptx --launch", "--json", "y.bin"}};
     shell("for n in y.bin scales.bin wrong_scale.ptx wrong_scale.yaml; do cp docs/examples/$n $d/; done");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         char *want = must_format("%s %s/%s is the input", rows[i].option, run_folder, rows[i].file);
@@ -82,8 +83,8 @@ Test(report_run, bad_input_is_a_failure) {
                 {"cp docs/examples/dequant_q8.ptx $d/; sed -i s/args:/arg:/ $d/dequant_q8.yaml", "arg"},
                 {"rm $d/dequant_q8.yaml", "No such file"}};
     shell("cp docs/examples/dequant_q8.yaml docs/examples/dequant_q8.ptx $d/");
-    char *run = must_format("run %s/dequant_q8.yaml --junit %s/r.xml --html %s/r.html", run_folder, run_folder,
-                            run_folder);
+    char *run =
+        must_format("run %s/dequant_q8.yaml --junit %s/r.xml --html %s/r.html", run_folder, run_folder, run_folder);
     expect_result(run_command("%s", run), 0, "1 passed");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         shell(rows[i].spoil);
@@ -115,6 +116,7 @@ static void expect_map(size_t cells, const char *what, size_t rect_count, const 
     cr_assert_not_null(out);
     heat_map_put(out, m, what);
     fclose(out);
+    cr_expect(strstr(svg, cells == 1 ? "\"1 of 1 cell is wrong\"" : " cells is "), "%s", svg);
     for (size_t i = 0; i < rect_count; ++i)
         cr_expect(strstr(svg, rects[i]), "%zu cells: no %s in\n%s", cells, rects[i], svg);
     /* with the one of the legend */
@@ -136,6 +138,7 @@ static void expect_map(size_t cells, const char *what, size_t rect_count, const 
 
 Test(report_run, maps_have_no_cells_that_are_not_there) {
     expect_map(100, "wrong", 2, (const char *[]){RECT("34", "512", "8"), RECT("42", "288", "8")});
+    expect_map(1, "wrong", 1, (const char *[]){RECT("34", "16", "16")});
     expect_map(128, "wrong", 1, (const char *[]){RECT("34", "512", "16")});
     expect_map(65, "wrong", 2, (const char *[]){RECT("34", "512", "8"), RECT("42", "8", "8")});
     expect_map(10, "not written", 1, (const char *[]){RECT("34", "160", "16")});
