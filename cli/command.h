@@ -89,6 +89,9 @@ extern const char *started_as;
 /* How the command is called again from the current folder: "build/warpproof" in the project's own, else started_as.
  * root: of project_root, or NULL when it found none. */
 const char *command_again(const char *root);
+/* text as a word of a shell's command line: itself, or in quotes where it has anything but letters, digits and
+ * @%+=:,./_- in it. The caller frees it. */
+char *shell_word(const char *text);
 
 /* A positive number of threads from the text of -j: 1 .. 1024. */
 bool parse_threads(const char *text, int *threads);

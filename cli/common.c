@@ -193,6 +193,25 @@ const char *command_again(const char *root) {
     return at_home ? "build/warpproof" : started_as;
 }
 
+char *shell_word(const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+    const size_t length = strlen(text);
+    if (length > 0 && strspn(text, plain) == length) {
+        return must_strdup(text);
+    }
+    char *word = must_calloc(5 * length + 3, 1), *to = word;
+    *to++ = '\'';
+    for (; *text != 0; ++text) {
+        if (*text == '\'') {
+            to = stpcpy(to, "'\"'\"'"); /* no backslash: a report would spell it out */
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = '\'';
+    return word;
+}
+
 bool parse_threads(const char *text, int *threads) {
     char *end;
     errno = 0;

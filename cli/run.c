@@ -94,6 +94,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
                       .options = judging_launch(&o->judging, 0),
                       .schedules = o->judging.schedules};
     bool good = true;
+    char *path = shell_word(s->path);
     *count = 0;
     if (c == NULL) {
         char *id = must_format("run/%s/s%" PRIu64, s->kernel, o->seed);
@@ -101,7 +102,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         trial_run(&t, &outcomes[*count]);
         judging_note_gpu(&o->judging, &t.options, &outcomes[*count]);
         char *how = judging_again(&o->judging, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, how, options);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, path, how, options);
         free(how);
         free(id);
     }
@@ -131,12 +132,13 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         char *class = s->operands_in_files ? must_strdup("") : must_format(" --data %s", data_class_names[k]);
         judging_note_gpu(&o->judging, &t.options, &outcomes[*count]);
         char *how = judging_again(&o->judging, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, how, options);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, path, class, how, options);
         free(how);
         free(class);
         free(id);
     }
     free(options);
+    free(path);
     return good;
 }
 
