@@ -237,9 +237,9 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     int code = -1;
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
         judging_spares_spec(&o->judging, s.own, e)) {
-        char *options = subject_options_text(&o->subject);
-        char *again =
-            must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", s.own->path, options);
+        char *options = subject_options_text(&o->subject), *path = shell_word(s.own->path);
+        char *again = must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", path, options);
+        free(path);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;

@@ -121,6 +121,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
                       .options = judging_launch(&o->judging, 0),
                       .schedules = o->judging.schedules};
     bool good = true;
+    char *path = shell_word(s->path);
     *count = 0;
     if (c == NULL) {
         char *id = must_format("run/%s/s%" PRIu64, s->kernel, o->seed);
@@ -128,7 +129,7 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         trial_run(&t, &outcomes[*count]);
         judging_note_gpu(&o->judging, &t.options, &outcomes[*count]);
         char *how = judging_again(&o->judging, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, s->path, how, options);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s", again, path, how, options);
         free(how);
         free(id);
     }
@@ -158,12 +159,13 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
         char *class = s->operands_in_files ? must_strdup("") : must_format(" --data %s", data_class_names[k]);
         judging_note_gpu(&o->judging, &t.options, &outcomes[*count]);
         char *how = judging_again(&o->judging, &outcomes[*count]);
-        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, s->path, class, how, options);
+        outcomes[(*count)++].rerun = must_format("%s run %s%s%s%s", again, path, class, how, options);
         free(how);
         free(class);
         free(id);
     }
     free(options);
+    free(path);
     return good;
 }
 
@@ -187,6 +189,7 @@ static void report_input(const char *path, bool known, const struct options *o, 
     j.junit = j.junit != NULL && (known || takes_report(j.junit)) ? j.junit : NULL;
     j.html = j.html != NULL && (known || takes_report(j.html)) ? j.html : NULL;
     char *stem = stem_of(path), *id = must_format("run/%s", stem), *sets = sets_text(&o->sets, NULL);
+    char *word = shell_word(path);
     const struct spec nameless = {.kernel = stem};
     const struct trial t = {.id = id, .spec = &nameless, .runner = &runner_machine};
     const struct page_extras page = {.has_recorded = false};
@@ -194,13 +197,14 @@ static void report_input(const char *path, bool known, const struct options *o, 
     struct error e;
     trial_refuse(&t, why, &outcome);
     outcome.variant = variant_of(stem, stem, &o->sets);
-    outcome.rerun = must_format("%s run %s%s", again, path, sets);
+    outcome.rerun = must_format("%s run %s%s", again, word, sets);
     const struct totals totals = totals_of(&outcome, 1, 0, &j);
     if (!outputs_write(&j, "run", &outcome, 1, &totals, &page, &e)) {
         usage_error("run", "%s", e.text);
     }
     outcome_free(&outcome);
     free(sets);
+    free(word);
     free(stem);
     free(id);
 }
