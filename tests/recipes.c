@@ -147,7 +147,8 @@ Test(recipes, verify_a_project) {
 /* What is not judged is said, and is no pass. */
 Test(recipes, pass_over_nothing) {
     make_project();
-    change_and_run("rm kernels/*.cu bin/nvcc; mkdir kept; cp "
+    change_and_run("mkdir kept; mv kernels/wrong_scale.yaml kept/", 2, "says ptx: wrong_scale.ptx\n"); /* of a .cu */
+    change_and_run("mv kept/wrong_scale.yaml kernels/; rm kernels/*.cu bin/nvcc; cp "
                    "\"$OLDPWD\"/docs/examples/dequant_q8.ptx \"$OLDPWD\"/docs/examples/wrong_scale.ptx kernels/; "
                    "mv kernels/wrong_scale.yaml kernels/wrong_scale.yml",
                    1, "1 failed");
