@@ -164,6 +164,16 @@ static bool is_alone(const struct clues *c) {
     return roots == 1;
 }
 
+/* Another result has wrong bits as well, and the title must say which of them is meant. */
+static bool other_result_wrong(const struct clues *c, const struct finding *f) {
+    bool other = false;
+    for (size_t i = 0; i < c->count; ++i) {
+        const struct finding *g = clue_is(&c->items[i], "parity") ? c->items[i].f : NULL;
+        other |= g != NULL && g->where.buffer != NULL && strcmp(g->where.buffer, f->where.buffer) != 0;
+    }
+    return other;
+}
+
 static char *title_of(const struct clues *c, size_t root, const struct clue *x) {
     if (x->probe != NULL) {
         return must_format("%s: %s", x->probe->suspect != NULL ? x->probe->suspect : "other elements consumed",
@@ -172,7 +182,12 @@ static char *title_of(const struct clues *c, size_t root, const struct clue *x) 
     const struct finding *f = x->f;
     enum stage_kind stage;
     if (clue_is(x, "parity")) {
-        return title_of_result(c, root, f);
+        char *mistake = title_of_result(c, root, f), *of = NULL;
+        if (f->where.buffer != NULL && other_result_wrong(c, f)) {
+            of = must_format("%s (%s)", mistake, f->where.buffer);
+            free(mistake);
+        }
+        return of != NULL ? of : mistake;
     }
     const char *mistake = f->suspects != NULL ? f->suspects : f->summary;
     if (!stage_named(x->by, &stage)) {

@@ -235,6 +235,12 @@ static size_t first_of(const struct clues *c, enum suspect_kind from, enum suspe
     return best;
 }
 
+/* It goes with wrong bits alone, which nothing upstream explains. */
+static bool clue_of_bits(const struct clues *c, size_t i) {
+    const struct clue *root = &c->items[clue_root(c, i)];
+    return !root->dropped && root->kind >= SUSPECT_PROBE && root->kind <= SUSPECT_BITS;
+}
+
 static bool has_word(const char *text, const char *word) {
     return text != NULL && strstr(text, word) != NULL;
 }
@@ -266,9 +272,37 @@ static bool races_change_nothing(const struct clues *c) {
     return only_races && o->schedule_count > 1;
 }
 
+static bool has_spot(const struct where *w) {
+    return w->place != 0 || w->ptx_line > 0;
+}
+
+/* Wrong bits of two results, which two lines store. */
+static bool two_results(const struct where *a, const struct where *b) {
+    return a->buffer != NULL && b->buffer != NULL && !same_buffer(a, b) && has_spot(a) && has_spot(b) &&
+           !same_spot(a, b) && !same_line(a, b);
+}
+
+/* Truth, other buffers of the same store: of what is ahead the same result, else one that may be stored with it. */
+static void attach_bits(struct clues *c, size_t i) {
+    size_t to = c->count;
+    bool same = false;
+    for (size_t k = 0; k < i; ++k) {
+        const struct clue *x = &c->items[k];
+        if ((x->kind != SUSPECT_PROBE && x->kind != SUSPECT_BITS) || x->f == NULL ||
+            two_results(&x->f->where, &c->items[i].f->where)) {
+            continue;
+        }
+        const bool own = same_buffer(&x->f->where, &c->items[i].f->where);
+        to = to == c->count || (own && !same) ? k : to;
+        same |= own;
+    }
+    if (to < c->count) {
+        join(c, to, i);
+    }
+}
+
 static void attach_results(struct clues *c) {
     const bool apart = races_change_nothing(c);
-    size_t parity = c->count;
     for (size_t i = 0; i < c->count; ++i) {
         struct clue *x = &c->items[i];
         if (x->kind != SUSPECT_PROBE && x->kind != SUSPECT_BITS) {
@@ -278,17 +312,18 @@ static void attach_results(struct clues *c) {
         const size_t to = apart ? c->count : target_of(c, operand);
         if (to < c->count) {
             join(c, to, i);
-        } else if (x->probe == NULL && x->f != NULL && parity < c->count) {
-            join(c, parity, i); /* truth, other buffers */
         } else if (x->probe == NULL && x->f != NULL) {
-            parity = i;
+            attach_bits(c, i);
         }
     }
 }
 
-/* Probes of one field, or of one operand with one mistake; the first one has what parity says. */
+static bool other_result(const struct suspect_probe *p, const char *buffer) {
+    return p->result != NULL && buffer != NULL && strcmp(p->result, buffer) != 0;
+}
+
+/* Probes of one field, or of one operand with one mistake, in one result; the first one has what parity says of it. */
 static void join_probes(struct clues *c) {
-    size_t first = c->count;
     for (size_t i = 0; i < c->count; ++i) {
         const struct suspect_probe *p = c->items[i].probe;
         for (size_t k = 0; p != NULL && k < i; ++k) {
@@ -296,15 +331,19 @@ static void join_probes(struct clues *c) {
             const size_t word = strcspn(p->operand, " ");
             const bool alike = q != NULL && p->suspect != NULL && q->suspect != NULL &&
                                strcmp(p->suspect, q->suspect) == 0 && strncmp(p->operand, q->operand, word) == 0;
-            if (alike || (q != NULL && strcmp(p->operand, q->operand) == 0)) {
+            if ((alike || (q != NULL && strcmp(p->operand, q->operand) == 0)) && !other_result(p, q->result)) {
                 join(c, k, i);
             }
         }
-        first = p != NULL && first == c->count ? i : first;
     }
-    for (size_t i = 0; first < c->count && i < c->count; ++i) {
-        if (clue_is(&c->items[i], "parity") && is_root(c, i)) {
-            join(c, first, i);
+    for (size_t i = 0; i < c->count; ++i) {
+        size_t of = 0;
+        while (of < c->count && (c->items[of].probe == NULL || c->items[i].f == NULL ||
+                                 other_result(c->items[of].probe, c->items[i].f->where.buffer))) {
+            ++of;
+        }
+        if (clue_is(&c->items[i], "parity") && of < c->count && clue_of_bits(c, i)) {
+            join(c, of, i);
         }
     }
 }
