@@ -116,7 +116,8 @@ static int tells(const struct clue *c) {
     enum stage_kind stage;
     if (stage_named(c->by, &stage)) {
         const bool nobody = c->f->where.instruction == NULL;
-        return c->f->suspects == NULL ? 8 : nobody ? 45 : 70;
+        const bool follows = c->kind != SUSPECT_STAGING + (unsigned)stage;
+        return c->f->suspects == NULL ? 8 : nobody || follows ? 45 : 70;
     }
     for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
         if (clue_is(c, of[i].by)) {
@@ -399,6 +400,20 @@ static void also_canary(const struct suspects_input *in, struct suspects *s) {
     }
 }
 
+/* Bits that a race may have made: in another order they are others. */
+static void also_race(struct suspects *s) {
+    bool open = false;
+    for (size_t i = 0; i < s->count; ++i) {
+        for (size_t k = 0; s->items[i].kind == SUSPECT_RACE && k < s->items[i].why_count; ++k) {
+            const char *by = s->items[i].whys[k].by;
+            open |= strcmp(by, "schedule") == 0 || strcmp(by, "parity") == 0;
+        }
+    }
+    if (open) {
+        also(s, "note", must_strdup("a race leaves the bits open: other faults may show when it is mended"));
+    }
+}
+
 /* ---- the whole ---- */
 
 static bool comes_first(const struct suspect *x, const struct suspect *y) {
@@ -480,6 +495,7 @@ void suspects_of(const struct suspects_input *in, struct suspects *out) {
     also_schedule(in->outcome, out);
     also_canary(in, out);
     also_counts(&c, out);
+    also_race(out);
     for (size_t i = 0; i < c.count; ++i) {
         free(c.items[i].text);
     }
