@@ -125,7 +125,7 @@ static int probe_any(struct options *o, const char *root) {
     int none = EXIT_INPUT, code = -1;
     const bool launch = is_launch_file(o->what);
     const bool found = launch ? subject_launch("probe", root, o->what, &o->subject, &s, &e)
-                              : subject_case("probe", root, o->what, &s, &none, &e);
+                              : subject_case("probe", root, o->what, o->plant, &s, &none, &e);
     if (found) {
         code = probe_subject(o, root, &s, &e);
     }
