@@ -322,8 +322,8 @@ static bool search_between(struct hunt *h, const char *from, uint64_t bad_at, ui
     return good;
 }
 
-/* Without --good: 1, 2, 4, 8 ... commits before the bad one, each its predecessor's first parent, up to the first; then those between
- * the last bad one and the first that cannot be judged. */
+/* Without --good: 1, 2, 4, 8 ... commits before the bad one, each its predecessor's first parent, up to the first; then
+ * those between the last bad one and the first that cannot be judged. */
 static bool search_good(struct hunt *h) {
     char *text, *from = must_strdup(h->bad);
     const bool counted = GIT(h, h->top, &text, "rev-list", "--count", "--first-parent", from) == 0;
