@@ -2,6 +2,7 @@
 #include "bisect.h"
 #include "../gpu/yaml.h"
 #include "../ref/checked.h"
+#include "../ref/printable.h"
 #include "command.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -72,6 +73,20 @@ bool bisect_more_classes(const struct bisect_options *o, const struct subject *s
 
 char *bisect_ptx_path(const struct bisect_options *o, const struct spec *spec) {
     return o->ptx_out != NULL ? must_format("%s/%s", o->repo, o->ptx_out) : must_strdup(spec->ptx);
+}
+
+char *bisect_printable(const char *text) {
+    const size_t room = 4 * strlen(text) + 4; /* each byte becomes four at most */
+    char *all = must_calloc(room, 1), *at = all;
+    for (;; ++text) {
+        const size_t n = strcspn(text, "\n");
+        at += strlen(printable(at, room - (size_t)(at - all), text, n));
+        text += n;
+        if (*text == 0) {
+            return all;
+        }
+        *at++ = '\n';
+    }
 }
 
 /* ---- the command ---- */

@@ -4,6 +4,8 @@
 #define CLI_COMMAND_H
 
 #include "../ref/error.h"
+#include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum exit_code {
@@ -63,6 +65,8 @@ char *command_text(const char *start, int argc, char **argv);
 
 /* Takes getopt_long's optarg for an option that names a file and cannot be repeated. -1, or the exit code after a
  * message: it is given twice, or empty. */
+/* Notes value c of getopt_long, of 256 to 287, in *seen. -1, or the exit code after a message where it was there. */
+int option_once(const char *command, const struct option *longs, uint64_t *seen, int c);
 int take_once(const char *command, const char *option, const char **value);
 
 /* Flushes stdout, before something is said on stderr: the two may go to one place. */
@@ -89,6 +93,9 @@ extern const char *started_as;
 /* How the command is called again from the current folder: "build/warpproof" in the project's own, else started_as.
  * root: of project_root, or NULL when it found none. */
 const char *command_again(const char *root);
+/* text as a word of a shell's command line: itself, or in quotes where it has anything but letters, digits and
+ * @%+=:,./_- in it. The caller frees it. */
+char *shell_word(const char *text);
 
 /* A positive number of threads from the text of -j: 1 .. 1024. */
 bool parse_threads(const char *text, int *threads);

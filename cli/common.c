@@ -89,6 +89,19 @@ char *command_text(const char *start, int argc, char **argv) {
     return text;
 }
 
+int option_once(const char *command, const struct option *longs, uint64_t *seen, int c) {
+    const int bit = c - 256;
+    if (bit < 0 || bit >= 32) {
+        return -1;
+    }
+    const bool again = *seen >> bit & 1;
+    *seen |= UINT64_C(1) << bit;
+    for (; again && longs->val != c;) {
+        ++longs;
+    }
+    return again ? usage_error(command, "--%s is given twice", longs->name) : -1;
+}
+
 int take_once(const char *command, const char *option, const char **value) {
     if (*value != NULL) {
         return usage_error(command, "%s is given twice", option);
@@ -191,6 +204,25 @@ const char *command_again(const char *root) {
     const bool at_home = root != NULL && stat(".", &here) == 0 && stat(root, &project) == 0 &&
                          here.st_dev == project.st_dev && here.st_ino == project.st_ino;
     return at_home ? "build/warpproof" : started_as;
+}
+
+char *shell_word(const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+    const size_t length = strlen(text);
+    if (length > 0 && strspn(text, plain) == length) {
+        return must_strdup(text);
+    }
+    char *word = must_calloc(5 * length + 3, 1), *to = word;
+    *to++ = '\'';
+    for (; *text != 0; ++text) {
+        if (*text == '\'') {
+            to = stpcpy(to, "'\"'\"'"); /* no backslash: a report would spell it out */
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = '\'';
+    return word;
 }
 
 bool parse_threads(const char *text, int *threads) {

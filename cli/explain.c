@@ -236,10 +236,10 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     struct ptx_module *m = NULL;
     int code = -1;
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
-        judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s.own->ptx, e)) {
-        char *options = subject_options_text(&o->subject);
-        char *again =
-            must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", s.own->path, options);
+        judging_spares_spec(&o->judging, s.own, e)) {
+        char *options = subject_options_text(&o->subject), *path = shell_word(s.own->path);
+        char *again = must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", path, options);
+        free(path);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;

@@ -91,7 +91,7 @@ static bool load_program(const struct options *o, const char *root, const struct
         return good;
     }
     *m = spec_module(s->own, e);
-    return *m != NULL && judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s->own->ptx, e);
+    return *m != NULL && judging_spares_spec(&o->judging, s->own, e);
 }
 
 static int probe_subject(struct options *o, const char *root, struct subject *s, struct error *e) {
@@ -99,8 +99,10 @@ static int probe_subject(struct options *o, const char *root, struct subject *s,
     int code = -1;
     if (load_program(o, root, s, &m, e)) {
         char *how = how_text(&o->judging), *options = subject_options_text(&o->subject);
+        char *what = shell_word(s->own != NULL ? s->own->path : s->id);
         char *again = must_format("%s probe%s%s%s %s%s", command_again(root), how, o->plant != NULL ? " --plant " : "",
-                                  o->plant != NULL ? o->plant : "", s->own != NULL ? s->own->path : s->id, options);
+                                  o->plant != NULL ? o->plant : "", what, options);
+        free(what);
         judging_threads("probe", &o->judging);
         s->trial.module = m;
         s->trial.runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine;

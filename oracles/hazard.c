@@ -165,7 +165,8 @@ static char *summary_of(const struct evidence *e, const struct event *v) {
     char *others = access_text(e, v->other.instruction, v->other.bytes, v->other.store);
     switch (v->kind) {
     case EVENT_RACE:
-        text = must_format("%s at byte %" PRId64 " of %s%s races with a %s", mine, v->offset, kind, name, others);
+        text = must_format("%s at byte %" PRId64 " of %s%s races with a%s %s", mine, v->offset, kind, name,
+                           others[0] == '8' ? "n" : "", others);
         break;
     case EVENT_ASYNC_PENDING:
         text = must_format("%s at byte %" PRId64 " of %s%s, %s", mine, v->offset, kind, name,

@@ -41,7 +41,7 @@ void where_writer(struct where *p, const struct launch *l, const struct trace *t
 }
 
 const char *where_text(const struct where *p) {
-    static _Thread_local char text[512];
+    static _Thread_local char text[2 * 4096 + 64]; /* two paths of the longest kind */
     if (p->file != NULL && p->inlined_file != NULL && strcmp(p->file, p->inlined_file) != 0) {
         snprintf(text, sizeof text, "%s:%d (inlined at %s:%d)", p->file, p->line, p->inlined_file, p->inlined_line);
     } else if (p->file != NULL) {

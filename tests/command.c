@@ -1,4 +1,5 @@
 /* The command as a person meets it: exit codes, messages, files. Runs the binary that $WARPPROOF names. */
+#include "../cli/command.h"
 #include "../cli/plant.h"
 #include "../ref/checked.h"
 #include "command_run.h"
@@ -463,6 +464,32 @@ Test(command, run_judges_a_foreign_kernel) {
     cr_expect(strstr(r.text, "4-byte load at byte 4000 of buffer x (4000 B): out of bounds") != NULL,
               "the load is not named:\n%s", r.text);
     expect_result(r, 1, "4-byte store at byte 4000 of buffer y (4000 B): out of bounds");
+}
+
+/* A path that a shell would take apart is quoted in the command that runs it again. */
+Test(command, what_runs_it_again_is_quoted, .init = make_folder, .fini = remove_folder) {
+    static const struct {
+        const char *name, *says;
+    } rows[] = {
+        {"a b.yaml", "/a b.yaml'\n"}, {"it's $1.yaml", "/it'\"'\"'s $1.yaml'\n"}, {"plain-1.yaml", "/plain-1.yaml\n"}};
+    static const char *const commands[] = {"run", "explain", "probe"};
+    char *copy = must_format("cp tests/foreign/double.ptx %s", run_folder);
+    expect_result(run_shell(copy), 0, "");
+    free(copy);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *text = must_format("kernel: double_i32\nabout: x\nptx: double.ptx\nshape: {n: 9}\n"
+                                 "launch: {grid: [1], block: [4]}\nargs: [{in: x, type: i32, count: n, fill: iota},\n"
+                                 "  {out: y, type: i32, count: n}, {i32: n}]\n");
+        put_file(rows[i].name, text, strlen(text));
+        for (size_t k = 0; k < 3; ++k) {
+            char *word = shell_word(rows[i].name);
+            struct result r = run_command("%s %s/%s 2>&1 | grep rerun", commands[k], run_folder, word);
+            cr_expect(strstr(r.text, rows[i].says) != NULL, "%s:\n%s", rows[i].name, r.text);
+            free(r.text);
+            free(word);
+        }
+        free(text);
+    }
 }
 
 Test(command, run_refuses_what_it_cannot_judge) {

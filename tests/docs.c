@@ -111,8 +111,8 @@ static void compare(struct check *c, size_t line, const char *command, const cha
 /* A block's lines from `text` up to `end`; the first of them is number `line`. */
 /* Under the sanitisers, where tests of the same commands run on smaller things. */
 static bool takes_minutes(const char *command) {
-    static const char *const parts[] = {"census --table", "prove fragments | ", "explain --plant", "probe --plant",
-                                        "build/case.html", "build/explain.json"};
+    static const char *const parts[] = {"census --table", "prove fragments | ", "explain --plant",
+                                        "probe --plant",  "build/case.html",    "build/explain.json"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
         if (strstr(command, parts[i])) {
             return true;

@@ -314,8 +314,9 @@ Test(explain, what_cannot_be_judged_says_why) {
     expect_result(run_command("explain tests/foreign/spin.yaml"), 2, "a block ran past its budget");
     expect_result(run_command("explain tests/foreign/spin.yaml"), 2,
                   "  no stage could be judged: the launch did not run to its end\n");
-    struct result r = run_command("explain --quick gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
-                                  "--data rand --arch sm_121");
+    struct result r =
+        run_command("explain --quick gpu/kernels/mmq_wide_raw_kd8.yaml --set nt=128 --set od=64 --set id=256 "
+                    "--data rand --arch sm_121");
     for (size_t k = 0; k < STAGES; ++k) {
         cr_expect(stage_is(r.text, stage_names[k], "not judged: the launch was refused, and nothing was run\n"), "%s",
                   r.text);
@@ -373,8 +374,8 @@ Test(explain, stages_that_the_launch_file_has_wrong, .init = make_folder, .fini 
     struct result r = run_command("explain --quick %s/in.yaml --set nt=70 --set od=70 --set id=256", run_folder);
     cr_expect(stage_is(r.text, "staging", "WRONG ") && stage_is(r.text, "store", "ok "), "%s", r.text);
     expect_result(r, 1, says);
-    expect_result(run_command("explain --quick --plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt1.od1.id256/rand/s1'"), 1,
-                  says);
+    expect_result(run_command("explain --quick --plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt1.od1.id256/rand/s1'"),
+                  1, says);
     static const char *const others[] = {"--plant warp_offset_dropped '*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'",
                                          "'*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'",
                                          "tests/foreign/tile_wrong.yaml"};
@@ -389,8 +390,8 @@ Test(explain, stages_that_the_launch_file_has_wrong, .init = make_folder, .fini 
 
 Test(explain, json, .init = make_folder, .fini = remove_folder) {
     struct result r =
-        run_command("explain --quick --plant scale_load_word_off " CASE8 " --json %s/out.json; tail -n 1 %s/out.json", "coded",
-                    run_folder, run_folder);
+        run_command("explain --quick --plant scale_load_word_off " CASE8 " --json %s/out.json; tail -n 1 %s/out.json",
+                    "coded", run_folder, run_folder);
     static const char *const says[] = {
         "\n{\"case\": \"q4_K/pad40/mmq_wide_ldb_kd8/nt129.od70.id512/coded/s1\", ",
         "\"verdict\": \"DIFFERS\", \"stages\": [{\"stage\": \"staging\", \"ruling\": \"clean\", \"unit\": \"bytes\", "
