@@ -153,17 +153,20 @@ static bool feeds(const struct clues *c, const struct clue *a, const struct clue
            same_buffer(&a->f->where, &b->f->where) && clue_share_load(c, a, b);
 }
 
-/* a: an mma too few. As many are missing in other warps; and where warps are compared mma by mma, those after the
- * missing one have the operands of the next k. */
-static bool follows_missing(const struct clue *a, const struct clue *x) {
-    if (!clue_of_stage(a, STAGE_SUMS) || !is_cause(a->f, "fewer")) {
-        return false;
-    }
-    if (clue_of_stage(x, STAGE_SUMS) && is_cause(x->f, "fewer")) {
-        const char *p = strstr(a->f->summary, " executed "), *q = strstr(x->f->summary, " executed ");
-        return p != NULL && q != NULL && strcmp(p, q) == 0 && same_line(&a->f->where, &x->f->where);
-    }
-    const char *first = clue_line(x->f, "first"), *holds = clue_line(x->f, "holds");
+static bool lacks_mma(const struct clue *x) {
+    return clue_of_stage(x, STAGE_SUMS) && is_cause(x->f, "fewer");
+}
+
+/* Several warps have as many mma too few, where one line has them. */
+static bool lack_alike(const struct clue *a, const struct clue *x) {
+    const char *p = strstr(a->f->summary, " executed "), *q = strstr(x->f->summary, " executed ");
+    return p != NULL && q != NULL && strcmp(p, q) == 0 && same_line(&a->f->where, &x->f->where);
+}
+
+/* Warps are compared mma by mma: those after a missing one have the operands of the next k. */
+static bool is_shifted(const struct clue *x) {
+    const char *first = x->f != NULL ? clue_line(x->f, "first") : NULL,
+               *holds = first ? clue_line(x->f, "holds") : NULL;
     return clue_of_stage(x, STAGE_FRAGMENTS) && first != NULL && strncmp(first, "mma ", 4) == 0 &&
            strncmp(first, "mma 0 ", 6) != 0 && holds != NULL && strncmp(holds, "k + ", 4) == 0;
 }
@@ -190,7 +193,7 @@ static bool belongs(const struct clues *c, const struct clue *a, const struct cl
     if (clue_is(x, "canary") && (clue_is(a, "guard") || clue_is(a, "canary")) && same_gap(c, a->f, x->f)) {
         return true;
     }
-    if (feeds(c, a, x) || follows_missing(a, x)) {
+    if (feeds(c, a, x) || (lacks_mma(a) && lacks_mma(x) && lack_alike(a, x))) {
         return true;
     }
     if (clue_is(a, "coverage") && (clue_is(x, "coverage") || clue_of_stage(x, STAGE_STORE))) {
@@ -468,21 +471,23 @@ static void attach_counts(struct clues *c) {
     }
 }
 
-/* Fragments that an mma too few shows are told with the sums. */
-static void demote_shifted(struct clues *c) {
+/* Fragments that a missing mma has shifted are told with the sums. */
+static void attach_shifted(struct clues *c) {
     for (size_t i = 0; i < c->count; ++i) {
-        for (size_t k = 0; k < c->count; ++k) {
-            const struct clue *a = &c->items[k];
-            if (c->items[i].f != NULL && a->f != NULL && same_launch(a->f, c->items[i].f) &&
-                clue_of_stage(&c->items[i], STAGE_FRAGMENTS) && follows_missing(a, &c->items[i])) {
-                c->items[i].kind = SUSPECT_SUMS;
-            }
+        size_t k = 0;
+        while (k < c->count &&
+               !(lacks_mma(&c->items[k]) && is_shifted(&c->items[i]) && same_launch(c->items[k].f, c->items[i].f))) {
+            ++k;
+        }
+        if (k < c->count) {
+            c->items[i].kind = SUSPECT_SUMS;
+            join(c, k, i);
         }
     }
 }
 
 void clues_merge(struct clues *c) {
-    demote_shifted(c);
+    attach_shifted(c);
     for (size_t i = 0; i < c->count; ++i) {
         for (size_t k = 0; k < i; ++k) {
             if (clue_root(c, i) != clue_root(c, k) &&
