@@ -17,7 +17,7 @@ static const char usage[] =
     "a\n"
     "register of a lane, a byte of shared memory, a store; and what becomes of it.\n"
     "\n"
-    "Without: finds the commit that made the kernel wrong, with git bisect, in a worktree of its own; the repository\n"
+    "Without: finds the commit that made the kernel wrong, as git bisect does, in a worktree of its own; the repository\n"
     "stays as it is. At each commit CMD builds, and the kernel is judged as `run` does. A commit that cannot be "
     "built,\n"
     "or has no launch file yet, is passed over. The first bad commit is named, with what is wrong there, and compared\n"

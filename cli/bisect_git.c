@@ -1,4 +1,4 @@
-/* warpproof bisect: the first bad commit of a kernel author's repository, by `git bisect run` in a worktree of its own.
+/* warpproof bisect: the first bad commit of a kernel author's repository, by halving what is left, in a worktree of its own.
  * All that is run is a process of its own (child.h), commits among them: bisect_step.c. */
 #include "../ref/checked.h"
 #include "bisect_hunt.h"
@@ -221,6 +221,23 @@ static void show_head(struct hunt *h, const char *line) {
     hunt_flush();
 }
 
+/* Paths of the worktree become those of the repository; in place. */
+void hunt_relative(const struct hunt *h, char *text) {
+    char *real = realpath(h->tree, NULL);
+    const char *const trees[] = {h->tree, real};
+    for (size_t k = 0; k < 2; ++k) {
+        const size_t n = trees[k] != NULL ? strlen(trees[k]) : 0;
+        for (char *at = text; n > 0 && (at = strstr(at, trees[k])) != NULL;) {
+            if (at[n] == '/') {
+                memmove(at, at + n + 1, strlen(at + n + 1) + 1);
+            } else {
+                at += n;
+            }
+        }
+    }
+    free(real);
+}
+
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
 bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v) {
     char *text;
@@ -240,6 +257,7 @@ bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown
         hunt_word(&w, h->step.at[i]);
     }
     v->code = child_run(&(struct child){.argv = w.at}, &text);
+    hunt_relative(h, text);
     const char *head = next_step(text);
     const bool good = head != NULL && (v->code == BISECT_GOOD || v->code == BISECT_BAD || v->code == BISECT_SKIP);
     if (good) {
@@ -366,53 +384,128 @@ static bool search_good(struct hunt *h) {
 
 enum found { FOUND_ONE, FOUND_SEVERAL, FOUND_NOTHING };
 
-/* *first: the first bad commit, or, of several that may be it, one a line. */
+struct bounds { /* of what is left: of the ancestors of `bad`, itself among them, those of no good one */
+    char *bad;
+    char **good, **skipped;
+    size_t good_count, skipped_count;
+};
+
+/* git COMMAND... BAD --not GOOD... */
+static int git_left(const struct hunt *h, const struct bounds *b, char **output, const struct words *command) {
+    const char **argv = must_calloc(command->count + b->good_count + 6, sizeof *argv);
+    size_t n = 0;
+    argv[n++] = "git";
+    argv[n++] = "--no-pager";
+    for (size_t i = 0; i < command->count; ++i) {
+        argv[n++] = command->at[i];
+    }
+    argv[n++] = b->bad;
+    argv[n++] = "--not";
+    for (size_t i = 0; i < b->good_count; ++i) {
+        argv[n++] = b->good[i];
+    }
+    const int code = child_run(&(struct child){.argv = argv, .folder = h->tree}, output);
+    free(argv);
+    return code;
+}
+#define GIT_LEFT(h, b, output, ...)                                                                                    \
+    git_left(h, b, output,                                                                                             \
+             &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
+
+static bool is_untried(const struct bounds *b, const char *commit) {
+    bool untried = strcmp(commit, b->bad) != 0;
+    for (size_t i = 0; i < b->skipped_count; ++i) {
+        untried &= strcmp(commit, b->skipped[i]) != 0;
+    }
+    return untried;
+}
+
+/* *next: the one that halves what is left best, of those that were not tried; NULL: there is none. *one: the bad one
+ * alone is left. False: an error. */
+static bool next_of(struct hunt *h, const struct bounds *b, char **next, bool *one) {
+    char *count = NULL, *text = NULL;
+    *next = NULL;
+    bool good = GIT_LEFT(h, b, &count, "rev-list", "--count") == 0;
+    *one = good && strcmp(count, "1") == 0;
+    for (int all = 0; good && !*one && *next == NULL && all < 2; ++all) { /* a long list loses its beginning */
+        free(text);
+        good = GIT_LEFT(h, b, &text, "rev-list", all ? "--bisect-all" : "--bisect") == 0;
+        for (const char *line = text; good && *line != 0 && *next == NULL;) {
+            char *commit = must_format("%.*s", (int)strcspn(line, " \n"), line);
+            if (is_untried(b, commit) && strlen(commit) == strlen(b->bad)) {
+                *next = commit;
+            } else {
+                free(commit);
+            }
+            line += strcspn(line, "\n");
+            line += *line != 0;
+        }
+    }
+    if (!good) {
+        (void)(interrupted(h) || fail(h->e, "git rev-list: %.1000s", text != NULL ? text : count));
+    }
+    free(count);
+    free(text);
+    return good;
+}
+
+static void keep_commit(char ***list, size_t *count, char *commit) {
+    *list = must_realloc(*list, *count + 1, sizeof **list);
+    (*list)[(*count)++] = commit;
+}
+
+/* The way of `git bisect run`, which itself would write refs: of the hooks for those none may run, and git bisect does
+ * not look at core.hooksPath. *first: the first bad commit, or, of several that may be it, one a line. */
+static enum found halve(struct hunt *h, struct bounds *b, char **first) {
+    for (;;) {
+        char *next;
+        bool one;
+        struct verdict_of v;
+        if (!next_of(h, b, &next, &one)) {
+            return FOUND_NOTHING;
+        }
+        if (one) {
+            *first = must_strdup(b->bad);
+            return FOUND_ONE;
+        }
+        if (next == NULL) {
+            if (GIT_LEFT(h, b, first, "log", "--abbrev=12", "--format=%h %s") == 0) {
+                return FOUND_SEVERAL;
+            }
+            (void)(interrupted(h) || fail(h->e, "git log: %.1000s", *first));
+            return FOUND_NOTHING;
+        }
+        if (!hunt_judge(h, next, NULL, true, &v)) {
+            free(next);
+            return FOUND_NOTHING;
+        }
+        if (v.code == BISECT_BAD) {
+            free(b->bad);
+            b->bad = next;
+        } else if (v.code == BISECT_GOOD) {
+            keep_commit(&b->good, &b->good_count, next);
+        } else {
+            keep_commit(&b->skipped, &b->skipped_count, next);
+        }
+        hunt_verdict_free(&v);
+    }
+}
+
 static enum found bisect(struct hunt *h, char **first) {
-    char *text = NULL;
-    struct words run = {.count = 0};
+    struct bounds b = {.bad = must_strdup(h->bad)};
     *first = NULL;
-    char *range = must_format("%s..%s", h->good, h->bad);
-    const bool near = GIT(h, h->tree, &text, "rev-list", "--count", range) == 0 && strcmp(text, "1") == 0;
-    free(range);
-    free(text);
-    if (near) { /* nothing is left to be tried */
-        *first = must_strdup(h->bad);
-        return FOUND_ONE;
+    keep_commit(&b.good, &b.good_count, must_strdup(h->good));
+    const enum found found = halve(h, &b, first);
+    for (size_t i = 0; i < b.good_count; ++i) {
+        free(b.good[i]);
     }
-    if (GIT(h, h->tree, &text, "bisect", "start", h->bad, h->good) != 0) {
-        (void)(interrupted(h) || fail(h->e, "git bisect start: %.1000s", text));
-        free(text);
-        return FOUND_NOTHING;
+    for (size_t i = 0; i < b.skipped_count; ++i) {
+        free(b.skipped[i]);
     }
-    free(text);
-    hunt_word(&run, "bisect");
-    hunt_word(&run, "run");
-    for (size_t i = 0; i < h->step.count; ++i) {
-        hunt_word(&run, h->step.at[i]);
-    }
-    const int code = hunt_git(h, h->tree, &text, &run);
-    for (const char *line = next_step(text); line != NULL; line = next_step(line)) {
-        show_head(h, line);
-    }
-    const bool one = code == 0;
-    if (interrupted(h)) {
-        free(text);
-        return FOUND_NOTHING;
-    }
-    const bool several = !one &&
-                         GIT(h, h->tree, first, "log", "--abbrev=12", "--format=%h %s", "refs/bisect/bad", "--not",
-                             "--glob=refs/bisect/good-*") == 0 &&
-                         strchr(*first, '\n') != NULL && h->skipped > 0;
-    if (one && GIT(h, h->tree, first, "rev-parse", "refs/bisect/bad") == 0) {
-        free(text);
-        return FOUND_ONE;
-    }
-    if (!several) {
-        const size_t n = strlen(text);
-        fail(h->e, "git bisect run: %s", text + (n > 1000 ? n - 1000 : 0));
-    }
-    free(text);
-    return several ? FOUND_SEVERAL : FOUND_NOTHING;
+    free(b.good);
+    free(b.skipped);
+    free(b.bad);
+    return found;
 }
 
 static int hunt(struct hunt *h) {

@@ -41,6 +41,9 @@ int hunt_git(const struct hunt *h, const char *folder, char **output, const stru
     hunt_git(h, folder, output,                                                                                        \
              &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
 
+/* Paths of the worktree in text become those of the repository; in place. */
+void hunt_relative(const struct hunt *h, char *text);
+
 /* stdout; where nobody reads it any more, the rest is as after an interrupt. */
 void hunt_flush(void);
 
