@@ -1,5 +1,5 @@
-/* warpproof bisect: the first bad commit of a kernel author's repository, by halving what is left, in a worktree of its own.
- * All that is run is a process of its own (child.h), commits among them: bisect_step.c. */
+/* warpproof bisect: the first bad commit of a kernel author's repository, by halving what is left, in a worktree of its
+ * own. All that is run is a process of its own (child.h), commits among them: bisect_step.c. */
 #include "../ref/checked.h"
 #include "bisect_hunt.h"
 #include "child.h"
@@ -30,7 +30,7 @@ int hunt_git(const struct hunt *h, const char *folder, char **output, const stru
     }
     return child_run(&(struct child){.argv = w.at, .folder = folder}, output);
 }
-static bool interrupted(struct hunt *h) {
+bool hunt_interrupted(struct hunt *h) {
     return children_interrupted() && !fail(h->e, "interrupted");
 }
 
@@ -101,7 +101,7 @@ static bool add_worktree(struct hunt *h) {
     h->added = true; /* git may have begun when it fails */
     const bool good = (f != NULL && fclose(f) == 0) || fail(h->e, "%.600s: %s", h->place, strerror(errno));
     if (good && GIT(h, h->top, &text, "worktree", "add", "--detach", "--quiet", h->tree, h->bad) != 0) {
-        (void)(interrupted(h) || fail(h->e, "git worktree add: %.1000s", text));
+        (void)(hunt_interrupted(h) || fail(h->e, "git worktree add: %.1000s", text));
         free(text);
         return false;
     }
@@ -243,7 +243,7 @@ bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown
     char *text;
     *v = (struct verdict_of){.code = BISECT_STOP};
     if (GIT(h, h->tree, &text, "checkout", "--detach", "--quiet", "--force", commit) != 0) {
-        (void)(interrupted(h) || fail(h->e, "git checkout: %.1000s", text));
+        (void)(hunt_interrupted(h) || fail(h->e, "git checkout: %.1000s", text));
         free(text);
         return false;
     }
@@ -267,7 +267,7 @@ bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown
         if (shown) {
             show_head(h, v->head);
         }
-    } else if (!interrupted(h)) {
+    } else if (!hunt_interrupted(h)) {
         fail(h->e, "%.100s cannot be judged: %.1000s", commit, text);
     }
     free(text);
@@ -293,7 +293,7 @@ static bool check_bad(struct hunt *h) {
 static bool check_good(struct hunt *h) {
     struct verdict_of v;
     if (GIT(h, h->top, NULL, "merge-base", "--is-ancestor", h->good, h->bad) != 0) {
-        return interrupted(h) || fail(h->e, "the good revision is no ancestor of the bad one");
+        return hunt_interrupted(h) || fail(h->e, "the good revision is no ancestor of the bad one");
     }
     if (!hunt_judge(h, h->good, NULL, true, &v)) {
         return false;
@@ -340,13 +340,13 @@ static bool search_between(struct hunt *h, const char *from, uint64_t bad_at, ui
     return good;
 }
 
-/* Without --good: 1, 2, 4, 8 ... commits before the bad one, each its predecessor's first parent, up to the first; then those between
- * the last bad one and the first that cannot be judged. */
+/* Without --good: 1, 2, 4, 8 ... commits before the bad one, each its predecessor's first parent, up to the first; then
+ * those between the last bad one and the first that cannot be judged. */
 static bool search_good(struct hunt *h) {
     char *text, *from = must_strdup(h->bad);
     const bool counted = GIT(h, h->top, &text, "rev-list", "--count", "--first-parent", from) == 0;
     const uint64_t depth = counted ? strtoull(text, NULL, 10) - 1 : 0;
-    bool good = counted || interrupted(h) || fail(h->e, "git rev-list: %.1000s", text);
+    bool good = counted || hunt_interrupted(h) || fail(h->e, "git rev-list: %.1000s", text);
     free(text);
     uint64_t bad_at = 0;
     for (uint64_t n = 1, last = 0; good && h->good == NULL && last < depth; n *= 2) {
@@ -380,134 +380,6 @@ static bool search_good(struct hunt *h) {
                          h->judged, h->skipped));
 }
 
-/* ---- the bisection ---- */
-
-enum found { FOUND_ONE, FOUND_SEVERAL, FOUND_NOTHING };
-
-struct bounds { /* of what is left: of the ancestors of `bad`, itself among them, those of no good one */
-    char *bad;
-    char **good, **skipped;
-    size_t good_count, skipped_count;
-};
-
-/* git COMMAND... BAD --not GOOD... */
-static int git_left(const struct hunt *h, const struct bounds *b, char **output, const struct words *command) {
-    const char **argv = must_calloc(command->count + b->good_count + 6, sizeof *argv);
-    size_t n = 0;
-    argv[n++] = "git";
-    argv[n++] = "--no-pager";
-    for (size_t i = 0; i < command->count; ++i) {
-        argv[n++] = command->at[i];
-    }
-    argv[n++] = b->bad;
-    argv[n++] = "--not";
-    for (size_t i = 0; i < b->good_count; ++i) {
-        argv[n++] = b->good[i];
-    }
-    const int code = child_run(&(struct child){.argv = argv, .folder = h->tree}, output);
-    free(argv);
-    return code;
-}
-#define GIT_LEFT(h, b, output, ...)                                                                                    \
-    git_left(h, b, output,                                                                                             \
-             &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
-
-static bool is_untried(const struct bounds *b, const char *commit) {
-    bool untried = strcmp(commit, b->bad) != 0;
-    for (size_t i = 0; i < b->skipped_count; ++i) {
-        untried &= strcmp(commit, b->skipped[i]) != 0;
-    }
-    return untried;
-}
-
-/* *next: the one that halves what is left best, of those that were not tried; NULL: there is none. *one: the bad one
- * alone is left. False: an error. */
-static bool next_of(struct hunt *h, const struct bounds *b, char **next, bool *one) {
-    char *count = NULL, *text = NULL;
-    *next = NULL;
-    bool good = GIT_LEFT(h, b, &count, "rev-list", "--count") == 0;
-    *one = good && strcmp(count, "1") == 0;
-    for (int all = 0; good && !*one && *next == NULL && all < 2; ++all) { /* a long list loses its beginning */
-        free(text);
-        good = GIT_LEFT(h, b, &text, "rev-list", all ? "--bisect-all" : "--bisect") == 0;
-        for (const char *line = text; good && *line != 0 && *next == NULL;) {
-            char *commit = must_format("%.*s", (int)strcspn(line, " \n"), line);
-            if (is_untried(b, commit) && strlen(commit) == strlen(b->bad)) {
-                *next = commit;
-            } else {
-                free(commit);
-            }
-            line += strcspn(line, "\n");
-            line += *line != 0;
-        }
-    }
-    if (!good) {
-        (void)(interrupted(h) || fail(h->e, "git rev-list: %.1000s", text != NULL ? text : count));
-    }
-    free(count);
-    free(text);
-    return good;
-}
-
-static void keep_commit(char ***list, size_t *count, char *commit) {
-    *list = must_realloc(*list, *count + 1, sizeof **list);
-    (*list)[(*count)++] = commit;
-}
-
-/* The way of `git bisect run`, which itself would write refs: of the hooks for those none may run, and git bisect does
- * not look at core.hooksPath. *first: the first bad commit, or, of several that may be it, one a line. */
-static enum found halve(struct hunt *h, struct bounds *b, char **first) {
-    for (;;) {
-        char *next;
-        bool one;
-        struct verdict_of v;
-        if (!next_of(h, b, &next, &one)) {
-            return FOUND_NOTHING;
-        }
-        if (one) {
-            *first = must_strdup(b->bad);
-            return FOUND_ONE;
-        }
-        if (next == NULL) {
-            if (GIT_LEFT(h, b, first, "log", "--abbrev=12", "--format=%h %s") == 0) {
-                return FOUND_SEVERAL;
-            }
-            (void)(interrupted(h) || fail(h->e, "git log: %.1000s", *first));
-            return FOUND_NOTHING;
-        }
-        if (!hunt_judge(h, next, NULL, true, &v)) {
-            free(next);
-            return FOUND_NOTHING;
-        }
-        if (v.code == BISECT_BAD) {
-            free(b->bad);
-            b->bad = next;
-        } else if (v.code == BISECT_GOOD) {
-            keep_commit(&b->good, &b->good_count, next);
-        } else {
-            keep_commit(&b->skipped, &b->skipped_count, next);
-        }
-        hunt_verdict_free(&v);
-    }
-}
-
-static enum found bisect(struct hunt *h, char **first) {
-    struct bounds b = {.bad = must_strdup(h->bad)};
-    *first = NULL;
-    keep_commit(&b.good, &b.good_count, must_strdup(h->good));
-    const enum found found = halve(h, &b, first);
-    for (size_t i = 0; i < b.good_count; ++i) {
-        free(b.good[i]);
-    }
-    for (size_t i = 0; i < b.skipped_count; ++i) {
-        free(b.skipped[i]);
-    }
-    free(b.good);
-    free(b.skipped);
-    free(b.bad);
-    return found;
-}
-
 static int hunt(struct hunt *h) {
     const struct bisect_options *o = h->o;
     char *first = NULL;
@@ -520,7 +392,7 @@ static int hunt(struct hunt *h) {
     if (!check_bad(h) || !(o->good != NULL ? check_good(h) : search_good(h))) {
         return EXIT_INPUT;
     }
-    switch (bisect(h, &first)) {
+    switch (hunt_halve(h, &first)) {
     case FOUND_ONE:
         code = hunt_tell(h, first) ? EXIT_KERNEL_WRONG : EXIT_INPUT;
         break;

@@ -47,6 +47,14 @@ void hunt_relative(const struct hunt *h, char *text);
 /* stdout; where nobody reads it any more, the rest is as after an interrupt. */
 void hunt_flush(void);
 
+/* True after an interrupt, which is said in h->e then. */
+bool hunt_interrupted(struct hunt *h);
+
+/* bisect_halve.c. *first: the first bad commit between h->good and h->bad, or, of several that may be it, `git log` of
+ * them, one a line; the caller frees it. FOUND_NOTHING: an interrupt or an error. */
+enum found { FOUND_ONE, FOUND_SEVERAL, FOUND_NOTHING };
+enum found hunt_halve(struct hunt *h, char **first);
+
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
 bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v);
 

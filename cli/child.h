@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* From here on an interrupt (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends only children, and is remembered; SIGPIPE is ignored; and processes that a child
- * leaves behind are this one's to wait for. To be called while there is one thread. children_end: interrupts are again
- * what they were; one that came ends the process with its signal. */
+/* From here on an interrupt (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends only children, and is remembered; SIGPIPE is
+ * ignored; and processes that a child leaves behind are this one's to wait for. To be called while there is one thread.
+ * children_end: interrupts are again what they were; one that came ends the process with its signal. */
 void children_begin(void);
 void children_end(void);
 bool children_interrupted(void);

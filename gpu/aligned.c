@@ -559,8 +559,7 @@ uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number, bool
     return best;
 }
 
-size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room,
-                      bool moved) {
+size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room, bool moved) {
     const struct aligned_function *f = function_at(x, side, number);
     if (f == NULL || room == 0) {
         return 0;

@@ -67,7 +67,6 @@ bool aligned_accesses_memory(const struct ptx_instruction *in);
  * ALIGNED_SAME; what gives a register that it reads and is alone, and so on through those that are alone; and changed
  * ones that do. Numbers of `side`, at most `room`, nearest first; returns how many. moved: as
  * above. */
-size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room,
-                      bool moved);
+size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room, bool moved);
 
 #endif

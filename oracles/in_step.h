@@ -117,8 +117,9 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
 #define IN_STEP_MOST (UINT64_C(1) << 23)
 
 enum in_step_verdict {
-    IN_STEP_SAME,         /* the output is equal, and so is every step that was compared */
-    IN_STEP_DIFFERS,      /* the verdict, the output, or, of programs that are exact, a step; or one of them alone runs to its end */
+    IN_STEP_SAME,    /* the output is equal, and so is every step that was compared */
+    IN_STEP_DIFFERS, /* the verdict, the output, or, of programs that are exact, a step; or one of them alone runs to
+                        its end */
     IN_STEP_CANNOT_JUDGE, /* the output is equal, a step is not, and that may be the builds' own affair */
 };
 enum in_step_verdict in_step_verdict(const struct in_step *x);

@@ -60,7 +60,8 @@ static void add_cause(struct comparison *x, int side, uint32_t number) {
     }
 }
 
-/* Of the two instructions, where they are no NULL; moved: what only moved may be a cause, where it accesses memory. itself: what it reads differs, if anything does. False: none. */
+/* Of the two instructions, where they are no NULL; moved: what only moved may be a cause, where it accesses memory.
+ * itself: what it reads differs, if anything does. False: none. */
 static bool find_causes_of(struct comparison *x, const struct ptx_instruction *const of[2], int by, bool moved) {
     bool found = false;
     x->out->causes.by = by;

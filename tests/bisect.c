@@ -318,11 +318,12 @@ Test(bisect, verdicts_that_differ) {
 Test(bisect, a_branch_the_other_way) {
     expect_result(run_command("mutate quantize_pad40_t --emit quantize_pad40_t/predicate/199/0 %s/b.ptx", run_folder),
                   0, "");
-    expect_result(run_command("bisect --ptx fixtures/ptx/quantize_pad40_t.ptx %s/b.ptx quantize_pad40_t/nt1.id512/coded",
-                              run_folder),
-                  1,
-                  "\ncontrol A changed  fixtures/ptx/quantize_pad40_t.ptx:199 (gpu/kernels/quantize_pad40_t.cu:17)  "
-                  "@%p3 bra $L__BB0_6\n        B changed  ");
+    expect_result(
+        run_command("bisect --ptx fixtures/ptx/quantize_pad40_t.ptx %s/b.ptx quantize_pad40_t/nt1.id512/coded",
+                    run_folder),
+        1,
+        "\ncontrol A changed  fixtures/ptx/quantize_pad40_t.ptx:199 (gpu/kernels/quantize_pad40_t.cu:17)  "
+        "@%p3 bra $L__BB0_6\n        B changed  ");
 }
 
 /* docs/examples/difference.ptx by another order of its lines, as sed makes it. */

@@ -255,10 +255,11 @@ Test(bisect_git, a_build_that_makes_nothing) {
     expect_texts(run_command("bisect --repo %s/stale --good g --build 'sh build.sh' --launch k.yaml", run_folder), 3,
                  texts);
     /* nor one from elsewhere, which bisect does not remove */
-    expect_result(run_command("bisect --repo %s/stale --good g --build true --ptx-out ../../../stale/src/k.ptx --launch "
-                              "k.yaml",
-                              run_folder),
-                  2, ": the build does not make ");
+    expect_result(
+        run_command("bisect --repo %s/stale --good g --build true --ptx-out ../../../stale/src/k.ptx --launch "
+                    "k.yaml",
+                    run_folder),
+        2, ": the build does not make ");
     expect_unchanged();
 }
 
