@@ -54,7 +54,7 @@ static const char usage[] =
 bool bisect_subject(const struct bisect_options *o, const char *root, const char *in, struct subject *s, int *code,
                     struct error *e) {
     if (o->launch == NULL) {
-        return subject_case("bisect", root, o->what, s, code, e);
+        return subject_case("bisect", root, o->what, NULL, s, code, e);
     }
     char *path = in != NULL && o->launch[0] != '/' ? must_format("%s/%s", in, o->launch) : must_strdup(o->launch);
     *code = EXIT_INPUT;

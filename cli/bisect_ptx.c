@@ -74,6 +74,10 @@ static int compare_classes(struct bisect_options *o, const char *root, struct pt
         struct subject s;
         o->subject.class = (enum data_class)k;
         more = bisect_subject(o, root, NULL, &s, &code, e);
+        if (more && s.own != NULL && !json_spares_spec(told->path, s.own, e)) {
+            code = EXIT_INPUT;
+            more = false;
+        }
         if (more) {
             judging_threads("bisect", &o->judging);
             s.trial.threads = o->judging.threads;
