@@ -35,7 +35,7 @@ char *bisect_printable(const char *text);
 /* The PTX that a commit is judged by; the caller frees it. */
 char *bisect_ptx_path(const struct bisect_options *o, const struct spec *spec);
 
-/* What `git bisect run` takes from a step, which is bisect's own --step: STOP ends it. */
+/* Exit codes of a step, which is bisect's own --step, as of one of `git bisect run`: STOP ends it. */
 enum { BISECT_GOOD = 0, BISECT_BAD = 1, BISECT_SKIP = 125, BISECT_STOP = 130 };
 #define BISECT_MARK "of-warpproof-bisect" /* a file beside a worktree of bisect's own */
 

@@ -1,5 +1,5 @@
-/* warpproof bisect: the first bad commit of a kernel author's repository, by `git bisect run` in a worktree of its own.
- * All that is run is a process of its own (child.h), commits among them: bisect_step.c. */
+/* warpproof bisect: the first bad commit of a kernel author's repository, by halving what is left, in a worktree of its
+ * own. All that is run is a process of its own (child.h), commits among them: bisect_step.c. */
 #include "../ref/checked.h"
 #include "bisect_hunt.h"
 #include "child.h"
@@ -30,7 +30,7 @@ int hunt_git(const struct hunt *h, const char *folder, char **output, const stru
     }
     return child_run(&(struct child){.argv = w.at, .folder = folder}, output);
 }
-static bool interrupted(struct hunt *h) {
+bool hunt_interrupted(struct hunt *h) {
     return children_interrupted() && !fail(h->e, "interrupted");
 }
 
@@ -101,7 +101,7 @@ static bool add_worktree(struct hunt *h) {
     h->added = true; /* git may have begun when it fails */
     const bool good = (f != NULL && fclose(f) == 0) || fail(h->e, "%.600s: %s", h->place, strerror(errno));
     if (good && GIT(h, h->top, &text, "worktree", "add", "--detach", "--quiet", h->tree, h->bad) != 0) {
-        (void)(interrupted(h) || fail(h->e, "git worktree add: %.1000s", text));
+        (void)(hunt_interrupted(h) || fail(h->e, "git worktree add: %.1000s", text));
         free(text);
         return false;
     }
@@ -221,12 +221,29 @@ static void show_head(struct hunt *h, const char *line) {
     hunt_flush();
 }
 
+/* Paths of the worktree become those of the repository; in place. */
+void hunt_relative(const struct hunt *h, char *text) {
+    char *real = realpath(h->tree, NULL);
+    const char *const trees[] = {h->tree, real};
+    for (size_t k = 0; k < 2; ++k) {
+        const size_t n = trees[k] != NULL ? strlen(trees[k]) : 0;
+        for (char *at = text; n > 0 && (at = strstr(at, trees[k])) != NULL;) {
+            if (at[n] == '/') {
+                memmove(at, at + n + 1, strlen(at + n + 1) + 1);
+            } else {
+                at += n;
+            }
+        }
+    }
+    free(real);
+}
+
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
 bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v) {
     char *text;
     *v = (struct verdict_of){.code = BISECT_STOP};
     if (GIT(h, h->tree, &text, "checkout", "--detach", "--quiet", "--force", commit) != 0) {
-        (void)(interrupted(h) || fail(h->e, "git checkout: %.1000s", text));
+        (void)(hunt_interrupted(h) || fail(h->e, "git checkout: %.1000s", text));
         free(text);
         return false;
     }
@@ -240,6 +257,7 @@ bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown
         hunt_word(&w, h->step.at[i]);
     }
     v->code = child_run(&(struct child){.argv = w.at}, &text);
+    hunt_relative(h, text);
     const char *head = next_step(text);
     const bool good = head != NULL && (v->code == BISECT_GOOD || v->code == BISECT_BAD || v->code == BISECT_SKIP);
     if (good) {
@@ -249,7 +267,7 @@ bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown
         if (shown) {
             show_head(h, v->head);
         }
-    } else if (!interrupted(h)) {
+    } else if (!hunt_interrupted(h)) {
         fail(h->e, "%.100s cannot be judged: %.1000s", commit, text);
     }
     free(text);
@@ -275,7 +293,7 @@ static bool check_bad(struct hunt *h) {
 static bool check_good(struct hunt *h) {
     struct verdict_of v;
     if (GIT(h, h->top, NULL, "merge-base", "--is-ancestor", h->good, h->bad) != 0) {
-        return interrupted(h) || fail(h->e, "the good revision is no ancestor of the bad one");
+        return hunt_interrupted(h) || fail(h->e, "the good revision is no ancestor of the bad one");
     }
     if (!hunt_judge(h, h->good, NULL, true, &v)) {
         return false;
@@ -328,7 +346,7 @@ static bool search_good(struct hunt *h) {
     char *text, *from = must_strdup(h->bad);
     const bool counted = GIT(h, h->top, &text, "rev-list", "--count", "--first-parent", from) == 0;
     const uint64_t depth = counted ? strtoull(text, NULL, 10) - 1 : 0;
-    bool good = counted || interrupted(h) || fail(h->e, "git rev-list: %.1000s", text);
+    bool good = counted || hunt_interrupted(h) || fail(h->e, "git rev-list: %.1000s", text);
     free(text);
     uint64_t bad_at = 0;
     for (uint64_t n = 1, last = 0; good && h->good == NULL && last < depth; n *= 2) {
@@ -362,59 +380,6 @@ static bool search_good(struct hunt *h) {
                          h->judged, h->skipped));
 }
 
-/* ---- the bisection ---- */
-
-enum found { FOUND_ONE, FOUND_SEVERAL, FOUND_NOTHING };
-
-/* *first: the first bad commit, or, of several that may be it, one a line. */
-static enum found bisect(struct hunt *h, char **first) {
-    char *text = NULL;
-    struct words run = {.count = 0};
-    *first = NULL;
-    char *range = must_format("%s..%s", h->good, h->bad);
-    const bool near = GIT(h, h->tree, &text, "rev-list", "--count", range) == 0 && strcmp(text, "1") == 0;
-    free(range);
-    free(text);
-    if (near) { /* nothing is left to be tried */
-        *first = must_strdup(h->bad);
-        return FOUND_ONE;
-    }
-    if (GIT(h, h->tree, &text, "bisect", "start", h->bad, h->good) != 0) {
-        (void)(interrupted(h) || fail(h->e, "git bisect start: %.1000s", text));
-        free(text);
-        return FOUND_NOTHING;
-    }
-    free(text);
-    hunt_word(&run, "bisect");
-    hunt_word(&run, "run");
-    for (size_t i = 0; i < h->step.count; ++i) {
-        hunt_word(&run, h->step.at[i]);
-    }
-    const int code = hunt_git(h, h->tree, &text, &run);
-    for (const char *line = next_step(text); line != NULL; line = next_step(line)) {
-        show_head(h, line);
-    }
-    const bool one = code == 0;
-    if (interrupted(h)) {
-        free(text);
-        return FOUND_NOTHING;
-    }
-    const bool several = !one &&
-                         GIT(h, h->tree, first, "log", "--abbrev=12", "--format=%h %s", "refs/bisect/bad", "--not",
-                             "--glob=refs/bisect/good-*") == 0 &&
-                         strchr(*first, '\n') != NULL && h->skipped > 0;
-    if (one && GIT(h, h->tree, first, "rev-parse", "refs/bisect/bad") == 0) {
-        free(text);
-        return FOUND_ONE;
-    }
-    if (!several) {
-        const size_t n = strlen(text);
-        fail(h->e, "git bisect run: %s", text + (n > 1000 ? n - 1000 : 0));
-    }
-    free(text);
-    return several ? FOUND_SEVERAL : FOUND_NOTHING;
-}
-
 static int hunt(struct hunt *h) {
     const struct bisect_options *o = h->o;
     char *first = NULL;
@@ -427,7 +392,7 @@ static int hunt(struct hunt *h) {
     if (!check_bad(h) || !(o->good != NULL ? check_good(h) : search_good(h))) {
         return EXIT_INPUT;
     }
-    switch (bisect(h, &first)) {
+    switch (hunt_halve(h, &first)) {
     case FOUND_ONE:
         code = hunt_tell(h, first) ? EXIT_KERNEL_WRONG : EXIT_INPUT;
         break;

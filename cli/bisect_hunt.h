@@ -41,8 +41,19 @@ int hunt_git(const struct hunt *h, const char *folder, char **output, const stru
     hunt_git(h, folder, output,                                                                                        \
              &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
 
+/* Paths of the worktree in text become those of the repository; in place. */
+void hunt_relative(const struct hunt *h, char *text);
+
 /* stdout; where nobody reads it any more, the rest is as after an interrupt. */
 void hunt_flush(void);
+
+/* True after an interrupt, which is said in h->e then. */
+bool hunt_interrupted(struct hunt *h);
+
+/* bisect_halve.c. *first: the first bad commit between h->good and h->bad, or, of several that may be it, `git log` of
+ * them, one a line; the caller frees it. FOUND_NOTHING: an interrupt or an error. */
+enum found { FOUND_ONE, FOUND_SEVERAL, FOUND_NOTHING };
+enum found hunt_halve(struct hunt *h, char **first);
 
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
 bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v);

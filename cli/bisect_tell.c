@@ -23,6 +23,34 @@ static char *file_text(const char *path) {
     return line;
 }
 
+static bool same_bytes(const char *a, const char *b) {
+    FILE *f = fopen(a, "r"), *g = fopen(b, "r");
+    bool same = f != NULL && g != NULL;
+    for (int c = 0; same && c != EOF;) {
+        c = getc(f);
+        same = c == getc(g);
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (g != NULL) {
+        fclose(g);
+    }
+    return same;
+}
+
+/* Where it is not the kernel that changed. */
+static void tell_no_change(struct hunt *h, const char *parent, const char *first, const char *good, const char *bad) {
+    char *names;
+    const bool listed = GIT(h, h->tree, &names, "diff-tree", "-r", "--name-only", parent, first) == 0;
+    if (listed && h->launch != NULL && strcmp(names, h->launch) == 0) {
+        printf("\nit changes the launch file alone: %s\n", names);
+    } else if (same_bytes(good, bad)) {
+        printf("\nthe PTX is the same in both: the launch file, or a file that it names, is another\n");
+    }
+    free(names);
+}
+
 /* The two builds in step: kept as `good.ptx` and `bad.ptx`. */
 static void tell_in_step(struct hunt *h) {
     struct words w = {.count = 0};
@@ -52,9 +80,13 @@ static void tell_in_step(struct hunt *h) {
         }
     }
     const int code = child_run(&(struct child){.argv = w.at, .folder = h->place}, &text);
+    hunt_relative(h, text);
     if (code == EXIT_KERNEL_WRONG || code == EXIT_PASSED || code == EXIT_NOTHING_RAN) {
         printf("\nin step, A as good.ptx before it and B as bad.ptx at it:\n%s\n", text);
         h->in_step = file_text(json);
+        if (h->in_step != NULL) {
+            hunt_relative(h, h->in_step);
+        }
     }
     free(text);
     free(json);
@@ -75,6 +107,7 @@ bool hunt_tell(struct hunt *h, const char *first) {
         printf("\nbefore it, %s\n", before.code == BISECT_GOOD ? before.text : before.head);
         printf("\nat it,\n%s\n", at.code == BISECT_BAD ? at.text : at.head);
         if (before.code == BISECT_GOOD && at.code == BISECT_BAD) {
+            tell_no_change(h, parent, first, good, bad);
             /* the launch file is that of the bad one: its commit is still checked out */
             tell_in_step(h);
         }

@@ -118,15 +118,34 @@ static bool find_control(struct comparison *x, const struct ptx_instruction *con
     return found;
 }
 
+/* The instruction is of an entry that is launched, or of a function. */
+static bool may_run(const struct comparison *x, int side, uint32_t number, const struct bound *b, size_t launches) {
+    const struct ptx_module *m = x->out->modules[side];
+    const struct ptx_instruction *in = aligned_instruction(x->programs, side, number);
+    for (size_t f = 0; f < m->function_count; ++f) {
+        const struct ptx_function *g = &m->functions[f];
+        if (in < g->instructions || in >= g->instructions + g->instruction_count) {
+            continue;
+        }
+        bool runs = !g->entry;
+        for (size_t n = 0; n < launches; ++n) {
+            runs |= strcmp(n == 0 ? b->spec->entry : b->spec->then[n - 1].entry, g->name) == 0;
+        }
+        return runs;
+    }
+    return false;
+}
+
 /* No step differs, nor the output: what accesses memory, waits or synchronises and is not alike; what stands in one
  * program alone goes first. */
-static void find_effects(struct comparison *x) {
+static void find_effects(struct comparison *x, const struct bound *b) {
+    const size_t launches = b->then_count + 1;
     x->out->causes.by = CAUSE_EFFECT;
     for (int moved = 0; moved < 2; ++moved) {
         for (int k = 0; k < 2; ++k) {
             for (uint32_t i = 0; i < x->programs->count[k]; ++i) {
                 const enum aligned_how how = (enum aligned_how)x->programs->how[k][i];
-                if (how != ALIGNED_SAME && (how == ALIGNED_MOVED) == (moved == 1) &&
+                if (how != ALIGNED_SAME && may_run(x, k, i, b, launches) && (how == ALIGNED_MOVED) == (moved == 1) &&
                     aligned_accesses_memory(aligned_instruction(x->programs, k, i))) {
                     add_cause(x, k, i);
                 }
@@ -135,7 +154,7 @@ static void find_effects(struct comparison *x) {
     }
 }
 
-static void find_causes(struct comparison *x) {
+static void find_causes(struct comparison *x, const struct bound *b) {
     struct in_step *out = x->out;
     const struct ptx_instruction *of[2] = {NULL, NULL};
     const bool step = out->earliest >= 0, paired = step && !out->first[out->earliest].apart;
@@ -153,7 +172,7 @@ static void find_causes(struct comparison *x) {
         return;
     }
     if (!step && !out->parting.found && out->output.buffer == NULL) {
-        find_effects(x);
+        find_effects(x, b);
         return;
     }
     for (int moved = 0; moved < 2 && (paired || !out->parting.found); ++moved) {
@@ -264,5 +283,5 @@ void in_step_tell(struct comparison *x, struct in_step_ran *a, const struct in_s
     x->out->ran[0] = sequence_complete(&a->runs);
     x->out->ran[1] = sequence_complete(&b->runs);
     find_output(a, b, x->out->modules, &x->out->output);
-    find_causes(x);
+    find_causes(x, &b->bound);
 }

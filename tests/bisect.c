@@ -298,6 +298,56 @@ Test(bisect, what_cannot_be_judged) {
     free(r.text);
 }
 
+/* The output is equal, and the verdicts are not. */
+Test(bisect, verdicts_that_differ) {
+    static const char no_tail[] = "bisect --ptx docs/examples/dequant_q8.ptx docs/examples/no_tail.ptx --launch "
+                                  "docs/examples/dequant_q8.yaml --json /dev/stdout";
+    static const char *const texts[] = {
+        "\noutput  equal\n", "\"in_step\": {\"verdict\": \"differs\"", "\"by\": \"control\"",
+        "\ncontrol A alone  docs/examples/dequant_q8.ptx:42 (docs/examples/dequant_q8.cu:4)  @%p1 bra $L__BB0_2\n",
+        "        A alone  docs/examples/dequant_q8.ptx:41 (docs/examples/dequant_q8.cu:4)  setp.ge.s32 %p1, "};
+    struct result r = run_command(no_tail);
+    cr_expect(r.code == 1 && strstr(r.text, "\nopen    ") == NULL, "exit %d:\n%s", r.code, r.text);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        cr_expect(strstr(r.text, texts[i]) != NULL, "no \"%s\" in:\n%s", texts[i], r.text);
+    }
+    free(r.text);
+}
+
+/* A mutant that `mutate` makes: the guard of a branch, negated. */
+Test(bisect, a_branch_the_other_way) {
+    expect_result(run_command("mutate quantize_pad40_t --emit quantize_pad40_t/predicate/199/0 %s/b.ptx", run_folder),
+                  0, "");
+    expect_result(
+        run_command("bisect --ptx fixtures/ptx/quantize_pad40_t.ptx %s/b.ptx quantize_pad40_t/nt1.id512/coded",
+                    run_folder),
+        1,
+        "\ncontrol A changed  fixtures/ptx/quantize_pad40_t.ptx:199 (gpu/kernels/quantize_pad40_t.cu:17)  "
+        "@%p3 bra $L__BB0_6\n        B changed  ");
+}
+
+/* docs/examples/difference.ptx by another order of its lines, as sed makes it. */
+Test(bisect, barriers_and_moved_loads) {
+    static const struct {
+        const char *sed, *text;
+    } rows[] = {
+        {"88d", "\nbefore  A alone  docs/examples/difference.ptx:88 (docs/examples/difference.cu:9)  bar.sync 0\n"},
+        {"81d;78a bar.sync 0;",
+         "\nmemory  A moved  docs/examples/difference.ptx:81 (docs/examples/difference.cu:7)  bar.sync 0\n"},
+        {"84d;78a ld.shared.u32 %r30, [%r3];",
+         "\nfrom    A moved  docs/examples/difference.ptx:84 (docs/examples/difference.cu:8)  ld.shared.u32 %r30, "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        char *command = must_format("sed '%s' docs/examples/difference.ptx >%s/b.ptx", rows[i].sed, run_folder);
+        expect_result(run_shell(command), 0, "");
+        free(command);
+        expect_result(run_command("bisect --ptx docs/examples/difference.ptx %s/b.ptx --launch "
+                                  "docs/examples/difference.yaml",
+                                  run_folder),
+                      1, rows[i].text);
+    }
+}
+
 Test(bisect, json) {
     put_changed("shl.b32 %r2, %r1, 2", "shl.b32 %r2, %r1, 3");
     expect_result(compare(" --json /dev/stdout"), 1,

@@ -123,10 +123,10 @@ Test(bisect_git, the_first_bad_commit) {
 Test(bisect_git, a_good_commit_is_looked_for) {
     static const char *const texts[] = {"\nskip  ", ": the build fails (exit 2): k.cu(3): error: no type\n",
                                         "Change the scale\n\nbefore it, PASS", NULL};
-    /* c9, c8, and 4 before: c5, 8 before: c1 */
+    /* c9, c8, and 4 before: c5, 8 before: c1; then those between c8 and c5, and beyond */
     static const char *const none[] = {"Begin: ", "no good commit among those that were tried", "--good names one",
                                        NULL};
-    expect_texts(bisect("--bad c9 --build 'sh build.sh && ! git describe --tags | grep -q -e c7 -e c1$'"), 2, none);
+    expect_texts(bisect("--bad c9 --build 'sh build.sh && ! git describe --tags | grep -q -e c[1-7]$'"), 2, none);
     expect_texts(bisect("--bad c9 --build 'sh build.sh'"), 1, texts + 2);
     expect_texts(bisect("--bad c8 --good c4 --build 'sh build.sh && ! git describe --tags | grep -q c6'"), 1,
                  (const char *const[]){"Change the scale\n\nbefore it, PASS", NULL});
@@ -240,5 +240,91 @@ Test(bisect_git, an_interrupt_leaves_nothing) {
               r.text);
     free(command);
     free(r.text);
+    expect_unchanged();
+}
+
+/* What the build leaves that is in no commit, of whatever name, is no other commit's. */
+Test(bisect_git, a_build_that_makes_nothing) {
+    shell("git clone -q 'my repo' stale; cd stale; git checkout -q -b stale c6\n"
+          "sed -i 's|^ptx: .*|ptx: out/k.txt|' k.yaml; echo 'mkdir -p out; cp src/k.ptx out/k.txt' >build.sh\n"
+          "git commit -q -a -m Good; git tag g; cp $ex/wrong_scale.ptx src/k.ptx; echo true >build.sh\n"
+          "git commit -q -a -m 'Goes wrong'; echo x >>README; git commit -q -a -m 'Goes on'\n"
+          "echo 'mkdir -p out; cp src/k.ptx out/k.txt' >build.sh; git commit -q -a -m 'Mend the build'");
+    static const char *const texts[] = {" Goes on: the build does not make out/k.txt\n",
+                                        "\nthe first bad commit is one of these", " Goes wrong\n", NULL};
+    expect_texts(run_command("bisect --repo %s/stale --good g --build 'sh build.sh' --launch k.yaml", run_folder), 3,
+                 texts);
+    /* nor one from elsewhere, which bisect does not remove */
+    expect_result(
+        run_command("bisect --repo %s/stale --good g --build true --ptx-out ../../../stale/src/k.ptx --launch "
+                    "k.yaml",
+                    run_folder),
+        2, ": the build does not make ");
+    expect_unchanged();
+}
+
+/* Nobody reads on, or SIGQUIT comes: as after any interrupt. */
+Test(bisect_git, a_closed_pipe_leaves_nothing) {
+    static const char *const readers[] = {"head -1", "true"};
+    for (size_t i = 0; i < 2; ++i) {
+        char *command = must_format("%s bisect --repo '%s/my repo' --launch k.yaml --good c4 --build 'sh build.sh' "
+                                    "2>/dev/null | %s",
+                                    command_binary(), run_folder, readers[i]);
+        struct result r = run_shell(command);
+        cr_expect(r.code == 0, "exit %d:\n%s", r.code, r.text);
+        free(r.text);
+        free(command);
+    }
+    put_file("build", "kill -QUIT $(cat $TMPDIR/../pid)\nsleep 100\n", 43);
+    char *command =
+        must_format("exec 2>&1; ulimit -c 0; sh -c 'echo $$ >$TMPDIR/../pid; exec %s bisect --repo \"%s/my repo\" "
+                    "--launch k.yaml --good c4 --build \"sh $TMPDIR/../build\"'; echo \"exit $?\"",
+                    command_binary(), run_folder);
+    struct result r = run_shell(command);
+    cr_expect(strstr(r.text, "warpproof bisect: interrupted\n") != NULL && strstr(r.text, "exit 131\n") != NULL, "%s",
+              r.text);
+    free(command);
+    free(r.text);
+    expect_unchanged();
+}
+
+/* Of any kind, of git and of what git starts: neither a hook nor the file monitor. */
+Test(bisect_git, no_hook_runs) {
+    shell("git clone -q 'my repo' hooked; cd hooked\n"
+          "printf '#!/bin/sh\necho \"$0 $*\" >>%s/ran\n' \"$TMPDIR/..\" >.git/hooks/reference-transaction\n"
+          "chmod +x .git/hooks/reference-transaction; cd .git/hooks\n"
+          "for n in post-checkout post-index-change pre-auto-gc; do cp reference-transaction $n; done; cd ../..\n"
+          "cp .git/hooks/reference-transaction .git/monitor; git config core.fsmonitor $PWD/.git/monitor");
+    static const char *const texts[] = {"Change the scale\n\nbefore it, PASS", NULL};
+    expect_texts(run_command("bisect --repo %s/hooked --good c4 --build 'sh build.sh' --launch k.yaml", run_folder), 1,
+                 texts);
+    expect_result(run_shell("exec 2>&1; cat $TMPDIR/../ran; test ! -e $TMPDIR/../ran"), 0, "");
+    expect_unchanged();
+}
+
+/* c2 has no launch file, and c7 is the last good one; the subject would colour the terminal. */
+Test(bisect_git, a_good_commit_between) {
+    shell("git clone -q 'my repo' odd; cd odd; git checkout -q -b odd c9\n"
+          "git commit -q --allow-empty -m \"$(printf 'One \\033[31mred')\"");
+    /* c9, c8, then 4 before: c6, 8 before: c2 */
+    static const char *const texts[] = {"bad   ", " One \\x1b[31mred\n", "\nskip  ",
+                                        "Change the scale\n\nbefore it, PASS", NULL};
+    struct result r = run_command("bisect --repo %s/odd --build 'sh build.sh && ! git describe --tags | grep -q c6' "
+                                  "--launch k.yaml",
+                                  run_folder);
+    cr_expect(strchr(r.text, 27) == NULL, "%s", r.text);
+    expect_texts(r, 1, texts);
+    expect_unchanged();
+}
+
+/* The paths are the repository's, and a change of the launch file alone is said. */
+Test(bisect_git, the_launch_file_is_wrong) {
+    shell("git clone -q 'my repo' own; cd own; git checkout -q -b own c7\n"
+          "sed -i 's/iota/random/' k.yaml; git diff --quiet && exit 1\n"
+          "git commit -q -a -m 'Fill otherwise'; echo x >>README; git commit -q -a -m 'Go on'");
+    struct result r = run_command("bisect --repo %s/own --good c7 --build 'sh build.sh' --launch k.yaml", run_folder);
+    cr_expect(strstr(r.text, "warpproof-bisect-") == NULL, "%s", r.text);
+    static const char *const texts[] = {" Fill otherwise\n", "\nit changes the launch file alone: k.yaml\n", NULL};
+    expect_texts(r, 1, texts);
     expect_unchanged();
 }
