@@ -25,13 +25,15 @@ struct plain {
     size_t buffers;
     uint8_t **base; /* (buffers) outputs of the launch in which nothing is changed; NULL: an input alone */
     bool **noisy;   /* (buffers) (cells) whose bytes two launches of the same gave differently */
+    bool *even;     /* (buffers) elements of the launch file's own contents mostly differ by one and the same from their
+                     * neighbours; known after plain_shifted */
     struct launch_buffer *described; /* (buffers) sizes and names, no data */
     struct error *e;
 };
 
 /* Runs with these elements changed (NULL: none). *changed[o] (cells of output o): has other bytes than base. */
 enum probe_end plain_launch(struct plain *x, const struct elements_changed *c, struct bound *b);
-/* With the launch file's own contents, but of one buffer each element is the one `shift` on. */
+/* With the launch file's own contents, but of one buffer each element is the one `shift` on. Says whether x->even. */
 enum probe_end plain_shifted(struct plain *x, size_t buffer, long long shift, struct bound *b);
 /* Flags the cells of output o that differ from base. */
 void plain_changed(const struct plain *x, const struct bound *b, size_t o, bool *flags);

@@ -103,7 +103,7 @@ static void tell(struct splitter *s, const struct sample *samples, size_t count,
     if (count >= 3 && same == count && element_rule_find(points, count, &r, &covered) && covered == count) {
         char *base = element_rule_text(&r);
         char *set = set_text(in, base, samples[0].last - samples[0].first, samples[0].step);
-        probe_line(s->x->p->out, must_strdup(in), must_format("%s[i] consumed %s", out, set), NULL, cells, basis,
+        probe_line(s->x->p->out, must_strdup(in), out, must_format("%s[i] consumed %s", out, set), NULL, cells, basis,
                    false);
         free(set);
         free(base);
@@ -113,8 +113,8 @@ static void tell(struct splitter *s, const struct sample *samples, size_t count,
         char *base = must_format("%zu", samples[i].first);
         char *set = samples[i].regular ? set_text(in, base, samples[i].last - samples[i].first, samples[i].step)
                                        : must_format("some of %s[%zu..%zu]", in, samples[i].first, samples[i].last);
-        probe_line(s->x->p->out, must_strdup(in), must_format("%s[%zu] consumed %s", out, samples[i].cell, set), NULL,
-                   cells, must_strdup(basis), false);
+        probe_line(s->x->p->out, must_strdup(in), out, must_format("%s[%zu] consumed %s", out, samples[i].cell, set),
+                   NULL, cells, must_strdup(basis), false);
         free(set);
         free(base);
     }
@@ -162,7 +162,7 @@ static bool tell_blocks(struct splitter *s, const struct sample *p, size_t cells
         const char *in = s->x->described[s->d->input].name, *out = s->x->described[s->d->output].name;
         char *base = element_rule_text(&r), *plus = offset > 0 ? must_format("%zu + ", offset) : must_strdup("");
         char *rest = covered < cells ? must_format(" in %zu of %zu cells", covered, cells) : must_strdup("");
-        probe_line(s->x->p->out, must_strdup(in),
+        probe_line(s->x->p->out, must_strdup(in), out,
                    r.kind == ELEMENT_CONSTANT
                        ? must_format("%s[i] consumed %s[%lld .. + %zu]%s", out, in,
                                      (long long)offset + r.b * (long long)length, length - 1, rest)

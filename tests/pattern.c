@@ -85,6 +85,25 @@ Test(pattern, plain_sequences) {
     free(p.text);
 }
 
+/* Without an mma no pattern is laid to its fragments; other mistakes are named as ever. */
+Test(pattern, fragments_only_where_there_are_some) {
+    memset(grid, 0, sizeof grid);
+    memset(grid + 8, 1, 8);
+    struct pattern with = pattern_of(grid, 16, 1, "cell", NULL, true),
+                   none = pattern_of(grid, 16, 1, "cell", NULL, false);
+    cr_expect(with.suspects != NULL && strstr(with.suspects, "16-row fragment") != NULL && none.suspects == NULL);
+    cr_expect_str_eq(with.text, none.text);
+    free(with.text);
+    free(none.text);
+    memset(grid, 0, sizeof grid);
+    for (size_t i = 0; i < 16; ++i) {
+        grid[i] = i % 2;
+    }
+    none = pattern_of(grid, 16, 1, "cell", NULL, false);
+    cr_expect(none.suspects != NULL && strstr(none.suspects, "one element of a pair") != NULL);
+    free(none.text);
+}
+
 static void rule(const size_t *from, const size_t *to, size_t n, const char *want) {
     char *text = pattern_rule(from, to, n, "j");
     cr_expect(want == NULL ? text == NULL : text != NULL && strcmp(text, want) == 0, "got \"%s\", want \"%s\"",

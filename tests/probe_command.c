@@ -61,6 +61,22 @@ Test(probe_command, right_kernels_have_nothing_reported) {
     }
 }
 
+/* A factor of every code is no offset of the format. */
+Test(probe_command, another_scale_is_no_offset) {
+    expect_result(
+        run_command("probe --plant dequantize_mxfp4_scale_is_a_number mxfp4/f16/dequantize_mxfp4/nt1.id32/rand/s1"), 1,
+        "weight codes: every row consumed codes times 64\n    likely  the scale is another: its bits, its "
+        "bias or its conversion\n");
+}
+
+/* What begins with something else is no scale of another token. */
+Test(probe_command, no_scales_by_luck) {
+    struct result r = run_command("probe --plant accumulator_not_cleared '*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'");
+    cr_expect(r.code == 1 && strstr(r.text, "\n  accumulators: ") && !strstr(r.text, "scales"), "exit %d:\n%s", r.code,
+              r.text);
+    free(r.text);
+}
+
 /* ---- without a contract ---- */
 
 Test(probe_command, plain_buffers) {
@@ -81,6 +97,25 @@ Test(probe_command, plain_buffers) {
                   "\n  a: y[i] consumed a[32 * (i div 8) .. + 31]\n");
     expect_result(run_command("probe tests/foreign/late_wait.yaml"), 0,
                   "\n  x: cells 0..31 of y: y[i] consumed nothing of x\n");
+}
+
+/* Neighbours that differ by a constant: one more in the value looks like one more in the index. Another element that
+ * each cell consumed is still named as that. */
+Test(probe_command, arithmetic_may_look_like_an_index) {
+    struct result r = run_command("probe tests/foreign/three_results.yaml");
+    static const char *const says[] = {"\n  x: a[i] consumed x[i]\n",
+                                       "\n  x: b[i] consumed x[i] (want other arithmetic on it, or x[(i div 32) * 31 + "
+                                       "i mod 32])\n    likely  the right "
+                                       "element with other arithmetic, or another index\n",
+                                       "\n  x: c[i] consumed x[i xor 1] (want x[i])\n    likely  another index\n"};
+    for (size_t i = 0; i < sizeof says / sizeof *says; ++i) {
+        cr_expect(r.code == 1 && strstr(r.text, says[i]), "no %s in:\n%s", says[i], r.text);
+    }
+    free(r.text);
+    expect_result(run_command("probe tests/foreign/two_of_one.yaml"), 1,
+                  "\n  x: a[i] consumed x[i] (want other arithmetic on it, or x[i - 1])\n");
+    expect_result(run_command("probe --plant warp_offset_dropped coded"), 2,
+                  "cases of the kernel of plant warp_offset_dropped, and probe takes one: such as ");
 }
 
 /* A step budget of the launch file ends it; the rest says nothing that is not so. */
