@@ -204,6 +204,13 @@ static int explain(const struct options *o, const struct subject *s, const char 
     return code;
 }
 
+/* " --quick --arch sm_121": how it was called, for the command that runs it again. The caller frees it. */
+static char *options_again(const struct options *o) {
+    const struct arch *arch = o->judging.launch.arch;
+    return must_format("%s%s%s", o->quick ? " --quick" : "", arch != NULL ? " --arch " : "",
+                       arch != NULL ? arch->name : "");
+}
+
 /* ---- a case ---- */
 
 static int explain_case(struct options *o, const char *root, struct error *e) {
@@ -214,8 +221,10 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
     if (!subject_case("explain", root, o->what, o->plant, &s, &none, e)) {
         code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
     } else if (plant_program(root, o->plant, s.trial.spec, &plant, &m, e)) {
-        char *again = must_format("%s explain%s%s%s %s", command_again(root), o->quick ? " --quick" : "",
-                                  o->plant != NULL ? " --plant " : "", o->plant != NULL ? o->plant : "", s.id);
+        char *how = options_again(o);
+        char *again = must_format("%s explain%s%s%s %s", command_again(root), how, o->plant != NULL ? " --plant " : "",
+                                  o->plant != NULL ? o->plant : "", s.id);
+        free(how);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
@@ -237,9 +246,10 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     int code = -1;
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
         judging_spares_spec(&o->judging, s.own, e)) {
-        char *options = subject_options_text(&o->subject), *path = shell_word(s.own->path);
-        char *again = must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", path, options);
+        char *options = subject_options_text(&o->subject), *path = shell_word(s.own->path), *how = options_again(o);
+        char *again = must_format("%s explain%s %s%s", command_again(root), how, path, options);
         free(path);
+        free(how);
         judging_threads("explain", &o->judging);
         s.trial.module = m;
         s.trial.threads = o->judging.threads;
@@ -310,7 +320,7 @@ int explain_main(int argc, char **argv) {
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == PLANT) {
-            o.plant = optarg;
+            code = take_once("explain", "--plant", &o.plant);
         } else if (c == QUICK) {
             o.quick = true;
         } else {

@@ -354,12 +354,9 @@ int gate_main(int argc, char **argv) {
     struct options o = {.judging = {.threads = omp_get_max_threads()}};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
-        if (c == PLANT) {
-            o.plant = optarg;
-            continue;
-        }
-        if (c == CASES) {
-            const int bad = take_once("gate", "--cases", &o.cases);
+        if (c == PLANT || c == CASES) {
+            const int bad =
+                c == PLANT ? take_once("gate", "--plant", &o.plant) : take_once("gate", "--cases", &o.cases);
             if (bad >= 0) {
                 return bad;
             }

@@ -29,7 +29,7 @@ static void find_first(struct difference *f, const struct differing *d) {
         }
     }
     if (f->wrong > 0 && columns > 0 && words % columns == 0) {
-        struct pattern p = pattern_of(wrong, words / columns, columns, "token", f->quantiser ? "word" : "row");
+        struct pattern p = pattern_of(wrong, words / columns, columns, "token", f->quantiser ? "word" : "row", true);
         f->shape = p.text;
         f->suspects = p.suspects;
     }

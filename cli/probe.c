@@ -175,7 +175,7 @@ int probe_main(int argc, char **argv) {
     opterr = 0;
     for (int c; code < 0 && (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
         if (c == PLANT) {
-            o.plant = optarg;
+            code = take_once("probe", "--plant", &o.plant);
         } else {
             code = c >= SUBJECT_SET && c < SUBJECT_OPTIONS ? subject_option("probe", c, &o.subject)
                                                            : judging_option("probe", usage, argc, argv, c, &o.judging);

@@ -89,7 +89,7 @@ static bool judge_unwritten(const struct evidence *e, size_t buffer, struct find
         size_t n0, n1;
         struct where axes;
         grid_of(e, buffer, &n0, &n1, &axes);
-        struct pattern p = pattern_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);
+        struct pattern p = pattern_of(wrong, n0, n1, axes.axis[0], axes.axis[1], evidence_fragments(e));
         struct finding *f = findings_add(out, "coverage", VERDICT_UNWRITTEN);
         where_cell(&f->where, e, buffer, first);
         f->wrong = wrong_map_of(wrong, n0, n1, axes.axis[0], axes.axis[1]);

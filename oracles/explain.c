@@ -325,7 +325,7 @@ static bool run(struct stages *s, struct bound *b, struct trace *trace, uint8_t 
         !content_open(b, t->operands, &s->content, e)) {
         return false;
     }
-    prepare(b, t, &probe, WATCH_STORES | WATCH_PLANES);
+    prepare(b, t, &probe, WATCH_STORES | WATCH_PLANES | WATCH_BOUNDS);
     staging_open(s);
     fragments_open(s);
     sums_open(s);

@@ -124,7 +124,8 @@ static enum ruling judge(const struct evidence *e, struct findings *out) {
                                 v->other_plane >= 0 ? l->planes[v->other_plane].name : "memory outside the planes");
             cause = v->offset < 0 ? "before" : "past";
             suspects = v->offset < 0 ? "negative index, or wrong base of the plane"
-                                     : "stride or vector width larger than the plane was sized for";
+                       : v->store    ? "stride or vector width larger than the plane was sized for"
+                                     : "offset or index past the plane in the load";
             break;
         default:
             break;

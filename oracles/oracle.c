@@ -114,6 +114,19 @@ char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bo
     return must_format("%zu-byte %s", bytes, access_word(e->trace, instruction, store));
 }
 
+bool evidence_fragments(const struct evidence *e) {
+    const struct ptx_module *m = e->launch->module;
+    for (size_t i = 0; m != NULL && i < m->function_count; ++i) {
+        for (size_t k = 0; k < m->functions[i].instruction_count; ++k) {
+            const char *opcode = m->functions[i].instructions[k].opcode;
+            if (strcmp(opcode, "mma") == 0 || strcmp(opcode, "ldmatrix") == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool event_repeats(const struct evidence *e, size_t i) {
     for (size_t k = 0; k < i; ++k) {
         if (same_fault(e, &e->trace->events[k], &e->trace->events[i])) {

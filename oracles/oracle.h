@@ -101,6 +101,8 @@ struct finding *finding_of_event(struct findings *out, const char *oracle, enum 
  * caller frees. */
 const char *access_word(const struct trace *t, size_t instruction, bool store);
 char *access_text(const struct evidence *e, size_t instruction, size_t bytes, bool store);
+/* The program has an mma or loads matrices for one: fragments, whose mistakes make patterns of their own. */
+bool evidence_fragments(const struct evidence *e);
 /* An earlier event has the same kind, plane, buffer or variable and source line, so the finding is made already. */
 bool event_repeats(const struct evidence *e, size_t i);
 

@@ -123,7 +123,8 @@ static void describe(const struct evidence *e, size_t buffer, const uint8_t *wro
     if (proves_nothing) {
         finding_line(f, "", "the launch executed approximate instructions: this alone says nothing about the kernel");
     }
-    struct pattern p = pattern_of(wrong, m.n0, m.n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
+    struct pattern p =
+        pattern_of(wrong, m.n0, m.n1, matrix ? "token" : "cell", matrix ? "row" : NULL, evidence_fragments(e));
     f->extent = p.wrong;
     finding_line(f, "shape", "%s%s%s", p.text, p.suspects ? "   -> " : "", p.suspects ? p.suspects : "");
     bool last_place = false;

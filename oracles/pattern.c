@@ -107,7 +107,7 @@ static char *axis_text(const struct axis *a, const struct rule *r) {
 }
 
 /* What makes an axis wrong in this way. The numbers are those of warps (16), fragments (8), pairs (2) and tiles. */
-static const char *axis_suspects(const struct axis *a, const struct rule *r) {
+static const char *axis_suspects(const struct axis *a, const struct rule *r, bool fragments) {
     if (r->all || !r->known) {
         return NULL;
     }
@@ -123,6 +123,9 @@ static const char *axis_suspects(const struct axis *a, const struct rule *r) {
     if (r->lo == 16 || (r->period != 0 && r->lo % 16 == 0 && r->lo > 0)) {
         return "per-warp offset missing from an address";
     }
+    if (!fragments) {
+        return NULL;
+    }
     if (r->period == 16 || (r->period == 0 && r->lo == 8)) {
         return "second half of a 16-row fragment: matrices of an ldmatrix exchanged, or +8 missing";
     }
@@ -132,7 +135,8 @@ static const char *axis_suspects(const struct axis *a, const struct rule *r) {
     return NULL;
 }
 
-struct pattern pattern_of(const uint8_t *wrong, size_t n0, size_t n1, const char *axis0, const char *axis1) {
+struct pattern pattern_of(const uint8_t *wrong, size_t n0, size_t n1, const char *axis0, const char *axis1,
+                          bool fragments) {
     struct pattern p = {.total = n0 * n1};
     for (size_t i = 0; i < p.total; ++i) {
         p.wrong += wrong[i] != 0;
@@ -156,8 +160,8 @@ struct pattern pattern_of(const uint8_t *wrong, size_t n0, size_t n1, const char
     } else {
         p.text = must_format("%zu of %zu wrong: %s; %s%s", p.wrong, p.total, t1, t0, partial);
     }
-    p.suspects = axis1 != NULL ? axis_suspects(&a1, &r1) : NULL;
-    p.suspects = p.suspects != NULL ? p.suspects : axis_suspects(&a0, &r0);
+    p.suspects = axis1 != NULL ? axis_suspects(&a1, &r1, fragments) : NULL;
+    p.suspects = p.suspects != NULL ? p.suspects : axis_suspects(&a0, &r0, fragments);
     free(t0);
     free(t1);
     free(partial);

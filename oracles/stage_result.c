@@ -151,7 +151,7 @@ static struct finding *begin(struct stages *s, const struct result *r, enum stag
 
 static void shape_line(const struct stages *s, const struct result *r, const uint8_t *wrong, struct finding *out) {
     const bool matrix = r->n1 > 1 || s->owners != NULL;
-    struct pattern p = pattern_of(wrong, r->n0, r->n1, matrix ? "token" : "cell", matrix ? "row" : NULL);
+    struct pattern p = pattern_of(wrong, r->n0, r->n1, matrix ? "token" : "cell", matrix ? "row" : NULL, false);
     finding_line(out, "shape", "%s", p.text);
     out->extent = p.wrong;
     out->missing = out->verdict == VERDICT_UNWRITTEN;

@@ -220,7 +220,8 @@ static void note_wrong(struct stages *s, const struct probe_barrier *at, size_t 
     ++g->wrong;
 }
 
-/* Every byte of every plane is that of stage `stage`. */
+/* Every byte of every plane is that of stage `stage`, those among them that are wrong for the stage which comes next:
+ * of planes in several buffers, those of an earlier stage are there all the same. */
 static bool holds_stage(struct stages *s, const struct probe_barrier *at, uint64_t stage) {
     const struct launch *l = s->content.launch;
     bool all = true;
@@ -228,8 +229,11 @@ static bool holds_stage(struct stages *s, const struct probe_barrier *at, uint64
         struct plane_image image = {0};
         struct error ignored = {0};
         all = plane_image_make(&s->content, p, at->place.block, stage, &image, &ignored);
+        const struct plane_image *next = &s->staging->images[p];
         for (size_t i = 0; image.want != NULL && i < image.bytes && all; ++i) {
-            all = image.byte[i].cell == 0 || image.want[i] == at->arena[l->planes[p].offset + i];
+            const uint8_t got = at->arena[l->planes[p].offset + i];
+            const bool wrong = next->want != NULL && next->byte[i].cell > 0 && next->want[i] != got;
+            all = image.byte[i].cell == 0 ? !wrong : image.want[i] == got;
         }
         plane_image_free(&image);
     }
@@ -326,24 +330,36 @@ static bool same_place(const struct trace *t, const struct group *a, const struc
            trace_same_place(t, a->instruction, b->instruction);
 }
 
-/* Its stores left the plane that they belong to; *own: that one. */
-static bool left_plane(const struct trace *t, const struct group *f, size_t *own) {
-    for (size_t i = 0; i < t->event_count && f->instruction != NOBODY; ++i) {
-        const struct event *v = &t->events[i];
-        if (v->kind == EVENT_PLANE && v->plane >= 0 && trace_same_place(t, v->instruction, f->instruction)) {
-            *own = (size_t)v->plane;
-            return true;
-        }
+static size_t last_plane(const struct launch *l) {
+    size_t last = 0;
+    for (size_t i = 1; i < l->plane_count; ++i) {
+        last = l->planes[i].offset > l->planes[last].offset ? i : last;
     }
-    return false;
+    return last;
 }
 
-static bool belongs(const struct trace *t, const struct group *f, const struct group *x) {
+/* Where its stores left the plane that they belong to, or NULL; *own: that one. Past the last one there is no arena. */
+static const struct event *left_plane(const struct launch *l, const struct trace *t, const struct group *f,
+                                      size_t *own) {
+    for (size_t i = 0; i < t->event_count && f->instruction != NOBODY; ++i) {
+        const struct event *v = &t->events[i];
+        const bool past_all = v->kind == EVENT_OUT_OF_BOUNDS && v->space == SPACE_SHARED && v->window == SPACE_NONE &&
+                              v->store && v->offset >= 0 && l->plane_count > 0;
+        if (((v->kind == EVENT_PLANE && v->plane >= 0) || past_all) &&
+            trace_same_place(t, v->instruction, f->instruction)) {
+            *own = v->plane >= 0 ? (size_t)v->plane : last_plane(l);
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static bool belongs(const struct launch *l, const struct trace *t, const struct group *f, const struct group *x) {
     size_t own;
     if (f == x || (same_place(t, f, x) && f->plane == x->plane)) {
         return true;
     }
-    return left_plane(t, f, &own) && (same_place(t, f, x) || (x->instruction == NOBODY && x->plane == own));
+    return left_plane(l, t, f, &own) != NULL && (same_place(t, f, x) || (x->instruction == NOBODY && x->plane == own));
 }
 
 /* Where the function of this line was called, if where_text does not say so and other faults have the same line. */
@@ -368,12 +384,12 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
     char *planes = must_strdup("");
     uint64_t total = 0, unwritten = 0;
     size_t own;
-    const bool left = left_plane(t, f, &own);
+    const struct event *left = left_plane(l, t, f, &own);
     for (size_t p = 0; p < l->plane_count; ++p) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < g->group_count; ++i) {
             struct group *x = &g->groups[i];
-            if (x->plane == p && !x->reported && belongs(t, f, x)) {
+            if (x->plane == p && !x->reported && belongs(l, t, f, x)) {
                 bytes += x->bytes;
                 unwritten += x->instruction == NOBODY ? x->bytes : 0;
             }
@@ -386,7 +402,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
         }
     }
     for (size_t i = 0; i < g->group_count; ++i) {
-        g->groups[i].reported |= belongs(t, f, &g->groups[i]);
+        g->groups[i].reported |= belongs(l, t, f, &g->groups[i]);
     }
     out->where.buffer = must_strdup(l->planes[f->plane].name);
     out->where.offset = (int64_t)f->offset;
@@ -417,15 +433,17 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
         char *call = call_text(g, t, f);
         finding_line(out, "site", "%s%s  %s", where_text(&out->where), call, out->where.instruction);
         free(call);
-        out->suspects =
-            must_strdup(f->in_flight       ? "the count of cp.async.wait_group is too high, the wait comes after the "
-                                             "barrier, or the buffer is refilled a stage too early"
-                        : left             ? "a stride or tile larger than the plane was sized for: the stores "
-                                             "reach into another plane"
-                        : f->holds != NULL ? "index, word or half exchanged in the staging store or its load"
-                                           : "value, index or conversion of the staging");
+        out->suspects = must_strdup(
+            f->in_flight       ? "the count of cp.async.wait_group is too high, the wait comes after the "
+                                 "barrier, or the buffer is refilled a stage too early"
+            : left == NULL     ? (f->holds != NULL ? "index, word or half exchanged in the staging store or its load"
+                                                   : "value, index or conversion of the staging")
+            : left->plane >= 0 ? "a stride or tile larger than the plane was sized for: the stores "
+                                 "reach into another plane"
+                               : "a stride or tile larger than the plane was sized for: the stores "
+                                 "reach past the last plane");
     }
-    out->cause = f->in_flight ? "wait" : left ? "past" : NULL;
+    out->cause = f->in_flight ? "wait" : left != NULL ? "past" : NULL;
     out->extent = total;
     out->missing = unwritten > 0;
     finding_line(out, "extent", "%" PRIu64 " bytes wrong: %s", total, planes);

@@ -69,11 +69,26 @@ static bool one_staging(const struct clue *a, const struct clue *b) {
             b->f->where.instruction == NULL);
 }
 
+/* The access out of its place that a race is of: that of its own place, else that of the other; NULL: of none. */
+static const struct clue *stray_of(const struct clues *c, const struct clue *race) {
+    const struct where *at[] = {&race->f->where, race->f->other};
+    for (size_t side = 0; side < 2 && at[side] != NULL; ++side) {
+        for (size_t i = 0; i < c->count; ++i) {
+            const struct clue *g = &c->items[i];
+            if (clue_is(g, "guard") && same_launch(g->f, race->f) && same_spot(&g->f->where, at[side])) {
+                return g;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* g: stores that leave their plane or buffer, or cannot be there. */
-static bool follows_guard(const struct clue *g, const struct clue *x) {
+static bool follows_guard(const struct clues *c, const struct clue *g, const struct clue *x) {
     const struct finding *f = x->f;
     if (clue_is(x, "hazard")) { /* the bytes it spoils are others' */
-        return at_other(f, &g->f->where);
+        const struct clue *stray = stray_of(c, x);
+        return stray != NULL && same_spot(&stray->f->where, &g->f->where);
     }
     if (clue_is(x, "uninit") || clue_of_stage(x, STAGE_STAGING)) { /* and its own are not there */
         return same_buffer(&g->f->where, &f->where) && (clue_is(x, "uninit") || f->missing);
@@ -88,8 +103,12 @@ static bool stores_twice(const struct finding *race) {
     return is_cause(race, "lanes") || is_cause(race, "update");
 }
 
-static bool follows_race(const struct clue *r, const struct clue *x) {
+static bool follows_race(const struct clues *c, const struct clue *r, const struct clue *x) {
     if (clue_is(x, "hazard")) { /* one barrier or wait that is missing lets many places race */
+        const struct clue *a = stray_of(c, r), *b = stray_of(c, x);
+        if (a != NULL || b != NULL) { /* an access out of its place races where none is missing */
+            return a != NULL && b != NULL && same_spot(&a->f->where, &b->f->where);
+        }
         const bool copies = is_cause(r->f, "wait") || is_cause(r->f, "exit");
         return r->f->cause != NULL &&
                (is_cause(x->f, r->f->cause) || (copies && (is_cause(x->f, "wait") || is_cause(x->f, "exit"))));
@@ -153,6 +172,23 @@ static bool feeds(const struct clues *c, const struct clue *a, const struct clue
            same_buffer(&a->f->where, &b->f->where) && clue_share_load(c, a, b);
 }
 
+/* Accesses of one statement, or of statements side by side, or what one gives goes into the other. */
+static bool near(const struct clues *c, const struct clue *a, const struct clue *b) {
+    enum { APART = 4 };
+    const struct where *x = &a->f->where, *y = &b->f->where;
+    const bool beside = x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0 &&
+                        x->line - y->line <= APART && y->line - x->line <= APART;
+    return same_spot(x, y) || beside || x->file == NULL || y->file == NULL || clue_feeds(c, a, b) ||
+           clue_feeds(c, b, a);
+}
+
+/* Two loads of one statement, of what lacks in two planes. */
+static bool reads_apart(const struct clue *a, const struct clue *b) {
+    const struct where *x = &a->f->where, *y = &b->f->where;
+    return clue_is(a, "uninit") && clue_is(b, "uninit") && x->ptx_line != y->ptx_line && x->buffer != NULL &&
+           y->buffer != NULL && !same_buffer(x, y);
+}
+
 static bool lacks_mma(const struct clue *x) {
     return clue_of_stage(x, STAGE_SUMS) && is_cause(x->f, "fewer");
 }
@@ -179,15 +215,16 @@ static bool belongs(const struct clues *c, const struct clue *a, const struct cl
     if (clue_of_stage(a, STAGE_STAGING) && clue_of_stage(x, STAGE_STAGING) && one_staging(a, x)) {
         return true;
     }
-    if (is_placed(a) && is_placed(x) && same_spot(&a->f->where, &x->f->where) && !(is_stage(a) && is_stage(x))) {
+    if (is_placed(a) && is_placed(x) && same_spot(&a->f->where, &x->f->where) && !(is_stage(a) && is_stage(x)) &&
+        !reads_apart(a, x)) {
         return true;
     }
     if (clue_is(a, "guard") &&
-        (follows_guard(a, x) || (clue_is(x, "guard") && same_buffer(&a->f->where, &x->f->where) &&
-                                 a->f->cause != NULL && is_cause(x->f, a->f->cause)))) {
+        (follows_guard(c, a, x) || (clue_is(x, "guard") && same_buffer(&a->f->where, &x->f->where) &&
+                                    a->f->cause != NULL && is_cause(x->f, a->f->cause) && near(c, a, x)))) {
         return true;
     }
-    if (clue_is(a, "hazard") && follows_race(a, x)) {
+    if (clue_is(a, "hazard") && follows_race(c, a, x)) {
         return true;
     }
     if (clue_is(x, "canary") && (clue_is(a, "guard") || clue_is(a, "canary")) && same_gap(c, a->f, x->f)) {

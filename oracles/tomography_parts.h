@@ -27,6 +27,7 @@ enum seen_kind {
     SEEN_NOTHING,   /* none */
     SEEN_TIMES,     /* it or others, `times` altogether */
     SEEN_ADDED,     /* it, and `times` added to each */
+    SEEN_FACTOR,    /* it, and `times` as much of each */
     SEEN_MINIMUM,   /* a minimum in place of a scale */
     SEEN_SCALE,     /* a scale in place of a minimum */
     SEEN_UNWRITTEN, /* the cell was left as it was */

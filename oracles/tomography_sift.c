@@ -179,6 +179,30 @@ static void drop_uncleared(const struct prober *p, const struct observations *st
     free(kinds);
 }
 
+/* Where a cell begins with something, or its codes are no items, what is taken for a scale is one by luck, unless most
+ * of them are. */
+static void drop_scales(const struct prober *p, const struct observations *start, const struct observations *code,
+                        struct observations *scale) {
+    enum { FEW = 4 };
+    unsigned *kinds = kinds_of(p, start), *codes = kinds_of(p, code);
+    const unsigned wrong = ~(1u << SEEN_RIGHT | 1u << SEEN_ONE), unread = 1u << SEEN_ADDED | 1u << SEEN_OTHER;
+    size_t looked = 0, shown = 0;
+    for (int turn = 0; turn < 2; ++turn) {
+        for (size_t i = 0; i < scale->count && (turn == 0 || FEW * shown < looked); ++i) {
+            struct seen *s = &scale->seen[i];
+            const size_t cell = cell_of(p, s);
+            if ((kinds[cell] & wrong) == 0 && (codes[cell] & unread) == 0) {
+                continue;
+            }
+            looked += turn == 0;
+            shown += turn == 0 && s->kind == SEEN_ONE;
+            s->kind = turn == 1 && s->kind == SEEN_ONE ? SEEN_RIGHT : s->kind;
+        }
+    }
+    free(kinds);
+    free(codes);
+}
+
 /* Scales are told by what they are; whether a term is there at all the codes and sums say. */
 static void drop_totals(struct observations *o) {
     for (size_t i = 0; i < o->count; ++i) {
@@ -203,6 +227,9 @@ void probe_sift(const struct prober *p, struct observations obs[FIELDS], const s
     drop_coarse(&obs[FIELD_WEIGHT_DMIN], &obs[FIELD_WEIGHT_MIN],
                 place_values[FIELD_WEIGHT_DMIN] / place_values[FIELD_WEIGHT_MIN]);
     drop_uncleared(p, &obs[FIELD_START], obs);
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; ++i) {
+        drop_scales(p, &obs[FIELD_START], code, &obs[scales[i]]);
+    }
     for (int f = 0; f < FIELD_START; ++f) {
         drop_shown(p, &obs[FIELD_START], &obs[f]);
         drop_luck(&obs[f]);

@@ -105,6 +105,8 @@ const char *suspect_of_kind(enum probe_field f, enum seen_kind kind, float least
     case SEEN_ADDED:
         return f == FIELD_START ? "an accumulator that is not cleared, or memory that nothing filled"
                                 : "codes not centred: the offset of the format is forgotten";
+    case SEEN_FACTOR:
+        return "the scale is another: its bits, its bias or its conversion";
     case SEEN_MINIMUM:
     case SEEN_SCALE:
         return "one word off in what holds scales and minima side by side";

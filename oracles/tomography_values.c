@@ -22,6 +22,7 @@ struct values {
     bool *same;                         /* (cells) the contract's bits in every launch so far of a field */
     uint16_t *got_digits, *want_digits; /* (cells, ITEM_DIGITS) */
     float *total;                       /* (cells) of the launch in which all items are 1 */
+    bool *is_sum, *is_product;          /* (cells) `total` is added to every code, or is a factor of it */
     size_t place_values;                /* of the field that is probed */
     struct observations obs[FIELDS];
     struct error *e;
@@ -151,11 +152,13 @@ static void note(struct values *v, enum probe_field f, const struct item_plan *p
             continue;
         }
         const float added = v->total[i] - 1;
-        const enum seen_kind kind = v->unwritten[i]                                               ? SEEN_UNWRITTEN
-                                    : v->same[i] || got == want                                   ? SEEN_RIGHT
-                                    : got != SIZE_MAX                                             ? SEEN_ONE
-                                    : f == FIELD_WEIGHT_CODE && added != 0 && fabsf(added) <= 128 ? SEEN_ADDED
-                                                                                                  : SEEN_OTHER;
+        const bool apart = f == FIELD_WEIGHT_CODE && added != 0 && isfinite(added);
+        const enum seen_kind kind = v->unwritten[i]                                ? SEEN_UNWRITTEN
+                                    : v->same[i] || got == want                    ? SEEN_RIGHT
+                                    : got != SIZE_MAX                              ? SEEN_ONE
+                                    : apart && v->is_sum[i] && fabsf(added) <= 128 ? SEEN_ADDED
+                                    : apart && v->is_product[i]                    ? SEEN_FACTOR
+                                                                                   : SEEN_OTHER;
         o->seen[o->count++] = (struct seen){.t = v->quantised != NULL ? row : 0,
                                             .j = v->quantised != NULL ? 0 : row,
                                             .k = (uint32_t)(i % v->depth),
@@ -164,15 +167,15 @@ static void note(struct values *v, enum probe_field f, const struct item_plan *p
                                             .got_line = kind == SEEN_ONE ? (uint32_t)(got / places) : 0,
                                             .got_place = kind == SEEN_ONE ? (uint32_t)(got % places) : 0,
                                             .kind = kind,
-                                            .times = added};
+                                            .times = kind == SEEN_FACTOR ? v->total[i] : added};
     }
 }
 
 static enum probe_end read_field(struct values *v, enum probe_field f, const struct item_plan *plan, size_t largest) {
     const float unit = unit_of(f);
     for (size_t i = 0; i < v->cells; ++i) {
-        v->same[i] = true;
-        v->unwritten[i] = true;
+        v->same[i] = v->unwritten[i] = true;
+        v->is_sum[i] = v->is_product[i] = true;
     }
     enum probe_end end = launch_items(v, f, plan, plan->one, 0, largest);
     for (size_t i = 0; end == PROBE_RAN && i < v->cells; ++i) {
@@ -185,6 +188,8 @@ static enum probe_end read_field(struct values *v, enum probe_field f, const str
             const float total = f == FIELD_WEIGHT_CODE || v->quantised != NULL || v->total[i] == 0 ? 1 : v->total[i];
             v->got_digits[i * ITEM_DIGITS + n] = index_of(&plan->alphabet, v->got[i] / unit / total);
             v->want_digits[i * ITEM_DIGITS + n] = index_of(&plan->alphabet, v->want[i] / unit);
+            v->is_sum[i] = v->is_sum[i] && v->got[i] - v->want[i] == v->total[i] - 1;
+            v->is_product[i] = v->is_product[i] && v->got[i] == v->total[i] * v->want[i];
         }
     }
     if (end == PROBE_RAN) {
@@ -320,6 +325,8 @@ static bool open_values(struct values *v) {
     v->got = must_calloc(v->cells, sizeof *v->got);
     v->want = must_calloc(v->cells, sizeof *v->want);
     v->total = must_calloc(v->cells, sizeof *v->total);
+    v->is_sum = must_calloc(v->cells, sizeof *v->is_sum);
+    v->is_product = must_calloc(v->cells, sizeof *v->is_product);
     v->unwritten = must_calloc(v->cells, sizeof *v->unwritten);
     v->same = must_calloc(v->cells, sizeof *v->same);
     v->got_digits = must_calloc(v->cells * ITEM_DIGITS, sizeof *v->got_digits);
@@ -338,6 +345,8 @@ bool probe_values_contract(struct prober *p, struct error *e) {
     free(v.got);
     free(v.want);
     free(v.total);
+    free(v.is_sum);
+    free(v.is_product);
     free(v.unwritten);
     free(v.same);
     free(v.got_digits);

@@ -93,7 +93,8 @@ static void name_axes(const struct writer *x, const bool *chosen, const struct s
                 continue;
             }
             const size_t box = box_of(x, chosen, st, sets[i]);
-            if (least == SIZE_MAX || 10 * box < 9 * least) { /* another axis must tell something */
+            const bool exact = rule && box == r->shown && box < least;
+            if (least == SIZE_MAX || 10 * box < 9 * least || exact) { /* another axis must tell something */
                 least = box;
                 best = sets[i];
             }
@@ -394,8 +395,9 @@ static void tell_ones(struct writer *x, bool *chosen) {
     }
 }
 
-/* A rule that was told leads this cell past the last row, token or k: there is nothing to be consumed. */
-static bool past_the_end(const struct writer *x, const struct seen *s) {
+/* A rule that was told leads this cell past the last row, token or k: there is nothing to be consumed. NULL:
+ * none does. */
+static const struct told_rule *past_the_end(const struct writer *x, const struct seen *s) {
     for (size_t i = 0; i < x->rules->count; ++i) {
         const struct told_rule *r = &x->rules->items[i];
         const bool weight = field_of_rows(r->field);
@@ -407,10 +409,10 @@ static bool past_the_end(const struct writer *x, const struct seen *s) {
                              : code    ? index_rule_apply(&r->rule, s->k)
                                        : 0;
         if (to < 0 || (size_t)to >= end) {
-            return true;
+            return r;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* "56", "2 to 57" */
@@ -418,12 +420,35 @@ static char *range_text(float least, float most) {
     return least == most ? must_format("%g", (double)least) : must_format("%g to %g", (double)least, (double)most);
 }
 
+/* What a rule leads past the end consumes nothing: of the operand that has the rule. */
+static void tell_past(struct writer *x, bool *chosen) {
+    for (size_t k = 0; k < x->rules->count; ++k) {
+        const struct told_rule *r = &x->rules->items[k];
+        const struct field_words *w = &field_words[r->field];
+        size_t n = 0;
+        for (size_t i = 0; i < x->o->count; ++i) {
+            const struct seen *s = &x->o->seen[i];
+            chosen[i] = s->kind == SEEN_NOTHING && !x->taken[i] && past_the_end(x, s) == r;
+            n += chosen[i];
+        }
+        if (n > 0) {
+            x->total = w->operand;
+            add(x, chosen, "consumed",
+                must_format("nothing: the %s that the rule leads to is past the last", r->line ? w->line
+                                                                                       : field_is_code(r->field)
+                                                                                           ? "k"
+                                                                                           : w->place),
+                NULL);
+        }
+    }
+}
+
 static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
     float least = 0, most = 0;
     size_t n = 0;
     for (size_t i = 0; i < x->o->count; ++i) {
         const struct seen *s = &x->o->seen[i];
-        chosen[i] = s->kind == kind && (kind != SEEN_NOTHING || !past_the_end(x, s));
+        chosen[i] = s->kind == kind && (kind != SEEN_NOTHING || past_the_end(x, s) == NULL);
         if (chosen[i]) {
             least = n == 0 || s->times < least ? s->times : least;
             most = n == 0 || s->times > most ? s->times : most;
@@ -446,6 +471,9 @@ static void tell_kind(struct writer *x, enum seen_kind kind, bool *chosen) {
     case SEEN_ADDED:
         add(x, chosen, start ? "held" : "consumed",
             must_format(start ? "%s where every product is 0" : "codes with %s added", range), suspect);
+        break;
+    case SEEN_FACTOR:
+        add(x, chosen, "consumed", must_format("codes times %s", range), suspect);
         break;
     case SEEN_MINIMUM:
         add(x, chosen, "consumed", must_strdup("the minimum in place of the scale"), suspect);
@@ -491,6 +519,9 @@ static void tell_field(struct prober *p, enum probe_field f, struct observations
                   : f == FIELD_ACTIVATION_SUM || f == FIELD_WEIGHT_MIN ? "minimum terms"
                                                                        : NULL;
         tell_kind(&x, (enum seen_kind)kind, chosen);
+        if (kind == SEEN_NOTHING) {
+            tell_past(&x, chosen);
+        }
     }
     free(x.taken);
     free(chosen);

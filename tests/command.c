@@ -38,6 +38,9 @@ Test(command, usage) {
     expect_result(run_command("gate --json -"), 2, "--json -: want the name of a file; standard output is /dev/stdout");
     expect_result(run_command("gate --json ''"), 2, "--json: want the name of a file");
     expect_result(run_command("gate --json x --json y"), 2, "--json is given twice");
+    expect_result(run_command("gate --plant a --plant b"), 2, "gate: --plant is given twice");
+    expect_result(run_command("explain --plant a --plant b x"), 2, "explain: --plant is given twice");
+    expect_result(run_command("probe --plant a --plant b x"), 2, "probe: --plant is given twice");
     expect_result(run_command("gate --device 1 --device all"), 2, "--device is given twice");
     expect_result(run_command("gate ''"), 2, "warpproof gate: a PATTERN is empty");
     expect_result(run_command("gate kd4/nt1.od1.id256/adv/s1 ''"), 2, "warpproof gate: a PATTERN is empty");

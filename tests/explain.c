@@ -200,6 +200,11 @@ Test(explain, kernels_with_plain_buffers) {
                   line_has(r.text, "  rerun ", "explain tests/foreign/dot_wrong.yaml --set depth=64"),
               "exit %d:\n%s", r.code, r.text);
     free(r.text);
+    r = run_command("explain tests/foreign/dot_wrong.yaml --arch sm_121 --set depth=64 --quick");
+    cr_expect(r.code == 1 && line_has(r.text, "  rerun ",
+                                      "explain --quick --arch sm_121 tests/foreign/dot_wrong.yaml --set depth=64"),
+              "exit %d:\n%s", r.code, r.text);
+    free(r.text);
 }
 
 /* Each row: a launch file and what its answer says, and what it must not say. */

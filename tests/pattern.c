@@ -47,7 +47,7 @@ static bool rows_16_mod_128(size_t i, size_t j) {
 
 static void expect(size_t n0, size_t n1, bool (*wrong)(size_t, size_t), const char *text, const char *suspect) {
     set(n0, n1, wrong);
-    struct pattern p = pattern_of(grid, n0, n1, "token", "row");
+    struct pattern p = pattern_of(grid, n0, n1, "token", "row", true);
     cr_expect(strcmp(p.text, text) == 0, "got \"%s\", want \"%s\"", p.text, text);
     cr_expect(suspect == NULL ? p.suspects == NULL : p.suspects != NULL && strstr(p.suspects, suspect) != NULL,
               "suspects of \"%s\": \"%s\", want \"%s\"", text, p.suspects ? p.suspects : "(none)",
@@ -72,7 +72,7 @@ Test(pattern, names_rows_and_tokens) {
 Test(pattern, counts_the_cells_of_a_partial_box) {
     memset(grid, 0, sizeof grid);
     grid[0 * 10 + 2] = grid[1 * 10 + 3] = 1; /* two of the four cells of tokens 0..1 x rows 2..3 */
-    struct pattern p = pattern_of(grid, 4, 10, "token", "row");
+    struct pattern p = pattern_of(grid, 4, 10, "token", "row", true);
     cr_expect(strstr(p.text, "2 of the 4 cells there") != NULL, "got \"%s\"", p.text);
     free(p.text);
 }
@@ -80,9 +80,28 @@ Test(pattern, counts_the_cells_of_a_partial_box) {
 Test(pattern, plain_sequences) {
     memset(grid, 0, sizeof grid);
     grid[7] = 1;
-    struct pattern p = pattern_of(grid, 10, 1, "cell", NULL);
+    struct pattern p = pattern_of(grid, 10, 1, "cell", NULL, true);
     cr_expect(strcmp(p.text, "1 of 10 wrong: cell 7") == 0, "got \"%s\"", p.text);
     free(p.text);
+}
+
+/* Without an mma no pattern is laid to its fragments; other mistakes are named as ever. */
+Test(pattern, fragments_only_where_there_are_some) {
+    memset(grid, 0, sizeof grid);
+    memset(grid + 8, 1, 8);
+    struct pattern with = pattern_of(grid, 16, 1, "cell", NULL, true),
+                   none = pattern_of(grid, 16, 1, "cell", NULL, false);
+    cr_expect(with.suspects != NULL && strstr(with.suspects, "16-row fragment") != NULL && none.suspects == NULL);
+    cr_expect_str_eq(with.text, none.text);
+    free(with.text);
+    free(none.text);
+    memset(grid, 0, sizeof grid);
+    for (size_t i = 0; i < 16; ++i) {
+        grid[i] = i % 2;
+    }
+    none = pattern_of(grid, 16, 1, "cell", NULL, false);
+    cr_expect(none.suspects != NULL && strstr(none.suspects, "one element of a pair") != NULL);
+    free(none.text);
 }
 
 static void rule(const size_t *from, const size_t *to, size_t n, const char *want) {

@@ -61,6 +61,22 @@ Test(probe_command, right_kernels_have_nothing_reported) {
     }
 }
 
+/* A factor of every code is no offset of the format. */
+Test(probe_command, another_scale_is_no_offset) {
+    expect_result(
+        run_command("probe --plant dequantize_mxfp4_scale_is_a_number mxfp4/f16/dequantize_mxfp4/nt1.id32/rand/s1"), 1,
+        "weight codes: every row consumed codes times 64\n    likely  the scale is another: its bits, its "
+        "bias or its conversion\n");
+}
+
+/* What begins with something else is no scale of another token. */
+Test(probe_command, no_scales_by_luck) {
+    struct result r = run_command("probe --plant accumulator_not_cleared '*/mmq_wide_ldb_kd8/nt70.od70.id256/rand/s1'");
+    cr_expect(r.code == 1 && strstr(r.text, "\n  accumulators: ") && !strstr(r.text, "scales"), "exit %d:\n%s", r.code,
+              r.text);
+    free(r.text);
+}
+
 /* ---- without a contract ---- */
 
 Test(probe_command, plain_buffers) {
