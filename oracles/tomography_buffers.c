@@ -63,11 +63,11 @@ static void general(const char *type, size_t bytes, size_t index, uint8_t *out) 
     memcpy(out, &v, bytes);
 }
 
-/* Another value of the element, finite where it was. Of floats: another size and sign, another, 0, any of 2^-8 .. 2^8.
- * Of integers: a few more, a few less (as it may be an index), every bit, 0, any bits. */
-static void change(const char *type, size_t bytes, size_t index, enum element_value value, uint8_t *at) {
+/* Another value of the element, finite where it was. Of floats: another size and sign, another, 0, any of 2^-8 .. 2^8,
+ * others in each launch. Of integers: a few more, a few less (as it may be an index), every bit, 0, any bits. */
+static void change(const char *type, size_t bytes, size_t index, enum element_value value, size_t turn, uint8_t *at) {
     const uint64_t mixed = (index + 1) * UINT64_C(0x9e3779b97f4a7c15); /* each by another, or differences stay */
-    const uint64_t any = (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9), some = mixed >> 40;
+    const uint64_t any = (mixed ^ mixed >> 29 ^ turn) * UINT64_C(0xbf58476d1ce4e5b9), some = mixed >> 40;
     if (value == VALUE_ZERO) {
         memset(at, 0, bytes);
         return;
@@ -137,7 +137,7 @@ static void fill(struct bound *b, void *context) {
                 general(a->type, a->type_bytes, i + 1000 * k, at);
             }
             if (f->change != NULL && f->change->buffer == k && is_changed(f->change, i) != f->change->other) {
-                change(a->type, a->type_bytes, i, f->change->value, at);
+                change(a->type, a->type_bytes, i, f->change->value, f->x->p->out->launches, at);
             }
         }
         if (f->shifted == k) {
@@ -435,6 +435,10 @@ static bool all_inputs(struct plain *x, const struct truth *truths) {
             continue;
         }
         ++inputs;
+        x->reserved = 0;
+        for (size_t k = i + 1; k < x->buffers; ++k) {
+            x->reserved += plain_is_input(x, k) ? 2 * VALUES * (size_t)bits_of(x->described[k].bytes / x->types[k]) : 0;
+        }
         end = one_input(x, i, truths, &changes);
         if (end == PROBE_STOPPED) { /* another input may not */
             probe_note(out, must_format("%s: not told: with some of it changed, %s", x->described[i].name, out->why));

@@ -30,6 +30,7 @@ struct plain {
     uint8_t **base;   /* (buffers) outputs of the launch in which nothing is changed; NULL: an input alone */
     bool **noisy;     /* (buffers) (cells) whose bytes two launches of the same gave differently */
     bool **unwritten; /* (buffers) (cells) of OUT that held what they began with after every launch */
+    size_t reserved;  /* launches that the inputs to come need */
     bool small;       /* elements are changed by little alone */
     bool partial;     /* of this input not every value was tried: what does not show is open */
     struct launch_buffer *described; /* (buffers) sizes and names, no data */

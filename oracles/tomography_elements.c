@@ -238,7 +238,7 @@ void plain_tell(struct plain *x, const struct dependences *d, const bool *wrong,
     tell_rest(&t, wrong, want);
     tell_kind(&t, DEPENDS_NOT,
               x->partial ? "did not change, with not every value tried: open whether it consumed anything of"
-                         : "consumed nothing of");
+                         : "changed with nothing put into");
     tell_kind(&t, DEPENDS_OPEN, "changes with some but not all groups, or by itself: open what it consumed of");
     if (wrong != NULL) {
         note_wrong(&t, wrong);

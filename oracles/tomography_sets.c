@@ -28,10 +28,14 @@ struct splitter {
 static void launch(struct splitter *s, struct elements_changed c) {
     struct bound b;
     bool ran = false;
+    memset(s->flags, 0, s->d->cells);
+    if (s->x->p->budget <= s->x->reserved) {
+        s->end = PROBE_SPENT;
+        return;
+    }
     c.buffer = s->d->input;
     c.bit = -1;
     s->end = plain_try(s->x, &c, &b, &ran);
-    memset(s->flags, 0, s->d->cells);
     if (ran) {
         plain_changed(s->x, &b, s->d->output, s->flags);
         bound_free(&b);
@@ -118,7 +122,6 @@ static void resolve(struct splitter *s, struct sample *p) {
         for (size_t e = p->first; even && e <= p->last && s->end == PROBE_RAN; e += p->step) {
             members(s, p, e, e + 1);
         }
-        p->count = even && p->count == (p->last - p->first) / p->step + 1 ? p->count : 0;
     }
     if (p->count > 0 && outside(s, p)) {
         p->count = 0;
@@ -448,21 +451,31 @@ enum probe_end plain_sets(struct plain *x, const struct dependences *d, const bo
     s.elements = x->described[d->input].bytes / x->types[d->input];
     s.flags = must_calloc(d->cells + 1, sizeof *s.flags);
     const size_t count = choose(&s, samples);
-    size_t done = 0;
+    size_t done = 0, like = 0;
     for (; done < count && s.end == PROBE_RAN; ++done) {
         resolve(&s, &samples[done]);
     }
     done -= s.end != PROBE_RAN && done > 0;
-    bool like = done == count && done > 0;
-    for (size_t i = 0; i < done; ++i) {
-        like = like && alike(&samples[i], &samples[0]);
+    struct sample same[SAMPLES];
+    for (size_t k = 0; k < done && 2 * like <= done; ++k) { /* most of them */
+        like = 0;
+        for (size_t i = 0; i < done; ++i) {
+            if (alike(&samples[i], &samples[k])) {
+                same[like++] = samples[i];
+            }
+        }
     }
-    if (done > 0 && !(like && tell_all(&s, samples, count))) {
+    if (done > 0 && !(done == count && 2 * like > done && tell_all(&s, same, like))) {
         tell_wrong(&s, samples, done);
         for (size_t i = 0; i < done; ++i) {
             tell_sample(&s, &samples[i], NULL);
         }
     }
     free(s.flags);
+    if (s.end == PROBE_SPENT && x->p->budget > 0) { /* the other inputs may have theirs */
+        probe_note(x->p->out, must_format("%s: sets of some cells of %s alone: the launches for them were used up",
+                                          x->described[d->input].name, x->described[d->output].name));
+        return PROBE_RAN;
+    }
     return s.end;
 }

@@ -80,7 +80,7 @@ Test(probe_command, plain_buffers) {
     expect_result(run_command("probe tests/foreign/read_early.yaml"), 0,
                   "\n  a: y[i] consumed a[32 * (i div 8) .. + 31]\n");
     expect_result(run_command("probe tests/foreign/late_wait.yaml"), 0,
-                  "\n  x: cells 0..31 of y: y[i] consumed nothing of x\n");
+                  "\n  x: cells 0..31 of y: y[i] changed with nothing put into x\n");
 }
 
 /* A step budget of the launch file ends it; the rest says nothing that is not so. */
