@@ -262,7 +262,7 @@ static enum probe_end first_launches(struct plain *x) {
 struct groups { /* of one input: for each output and cell, by bit, whether it changed with the ones, and the zeros */
     bool **ones, **zeros; /* (outputs) (cells * bits) */
     unsigned bits;
-    size_t values; /* that were put in for each group */
+    size_t launches;
 };
 
 static unsigned bits_of(size_t n) {
@@ -296,27 +296,48 @@ static enum probe_end test(struct plain *x, const struct elements_changed *c, bo
     return end;
 }
 
+/* Some cell changed with groups of one bit of the index, and with none of another. */
+static bool any_open(const struct plain *x, const struct groups *g) {
+    for (size_t o = 0; o < x->buffers; ++o) {
+        for (size_t i = 0; g->ones[o] != NULL && i < plain_cells(x, o); ++i) {
+            unsigned shown = 0;
+            for (unsigned bit = 0; bit < g->bits; ++bit) {
+                shown += g->ones[o][i * g->bits + bit] || g->zeros[o][i * g->bits + bit];
+            }
+            if (shown > 0 && shown < g->bits) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static enum probe_end run_groups(struct plain *x, size_t input, struct groups *g) {
     const size_t n = x->described[input].bytes / x->types[input];
     enum element_value values[VALUES];
     enum probe_end end = PROBE_RAN;
     x->small = x->p->trial->runner == &runner_device || x->p->budget < (size_t)g->bits * 2 * VALUES;
     x->partial = x->small;
-    g->values = plain_values(x, values);
-    for (unsigned k = 0; end == PROBE_RAN && k < g->bits * 2 * g->values; ++k) {
-        const unsigned bit = k / (2 * (unsigned)g->values);
-        const struct elements_changed c = {.buffer = input,
-                                           .last = n,
-                                           .step = 1,
-                                           .shift = bit,
-                                           .bit = (int)(k % 2),
-                                           .value = values[k / 2 % g->values]};
+    const size_t count = plain_values(x, values);
+    for (unsigned k = 0; end == PROBE_RAN && k < g->bits * 2 * count; ++k) {
+        const unsigned bit = k / (2 * (unsigned)count);
+        const struct elements_changed c = {
+            .buffer = input, .last = n, .step = 1, .shift = bit, .bit = (int)(k % 2), .value = values[k / 2 % count]};
         end = test(x, &c, k % 2 ? g->ones : g->zeros, g->bits, bit);
+        ++g->launches;
+    }
+    const bool more = end == PROBE_RAN && !x->small && x->p->budget > x->reserved + 2 * (size_t)g->bits;
+    for (unsigned k = 0; more && any_open(x, g) && end == PROBE_RAN && k < 2 * g->bits; ++k) { /* others of any bits */
+        const struct elements_changed c = {
+            .buffer = input, .last = n, .step = 1, .shift = k / 2, .bit = (int)(k % 2), .value = VALUE_ANY};
+        end = test(x, &c, k % 2 ? g->ones : g->zeros, g->bits, k / 2);
+        ++g->launches;
     }
     return end;
 }
 
 static void open_groups(const struct plain *x, size_t input, struct groups *g) {
+    g->launches = 0;
     g->bits = bits_of(x->described[input].bytes / x->types[input]);
     g->ones = must_calloc(x->buffers, sizeof *g->ones);
     g->zeros = must_calloc(x->buffers, sizeof *g->zeros);
@@ -344,7 +365,7 @@ static void read_groups(const struct plain *x, const struct groups *g, size_t in
     d->kind = must_calloc(cells + 1, sizeof *d->kind);
     d->element = must_calloc(cells + 1, sizeof *d->element);
     d->mask = must_calloc(cells + 1, sizeof *d->mask);
-    d->launches = (size_t)g->bits * 2 * g->values;
+    d->launches = g->launches;
     for (size_t i = 0; i < cells; ++i) {
         size_t neither = 0;
         for (unsigned bit = 0; bit < g->bits; ++bit) {

@@ -123,8 +123,13 @@ static void resolve(struct splitter *s, struct sample *p) {
             members(s, p, e, e + 1);
         }
     }
-    if (p->count > 0 && outside(s, p)) {
-        p->count = 0;
+    size_t all = SIZE_MAX, any = 0; /* bits of the indices, which groups have shown */
+    for (size_t i = 0; i < p->count; ++i) {
+        all &= p->members[i];
+        any |= p->members[i];
+    }
+    if (p->count > 0 && (all != low || any != most || outside(s, p))) {
+        p->count = 0; /* it depends on more than was found */
     }
     p->step = p->count > 1 ? p->members[1] - p->members[0] : p->step;
     p->regular = p->count > 1;
@@ -147,7 +152,8 @@ static char *sample_text(const char *name, const struct sample *p) {
     if (p->regular) {
         text = set_text(name, base, p->last - p->first, p->step);
     } else if (p->count == 0) {
-        text = must_format("some of %s[%zu..%zu]", name, p->first, p->last);
+        text = p->first == p->last ? must_format("%s[%zu] and others", name, p->first)
+                                   : must_format("some of %s[%zu..%zu]", name, p->first, p->last);
     }
     for (size_t i = 0, n; text == NULL || (!p->regular && i < p->count); i += n) {
         for (n = 1; i + n < p->count && p->members[i + n] == p->members[i] + n; ++n) {
@@ -170,7 +176,7 @@ static bool alike(const struct sample *a, const struct sample *b) {
 /* others: what the cells beside it consumed, or NULL. */
 static void tell_sample(struct splitter *s, const struct sample *p, const char *others) {
     const char *in = s->x->described[s->d->input].name, *out = s->x->described[s->d->output].name;
-    const bool bad = others != NULL && s->wrong != NULL && s->wrong[p->cell];
+    const bool bad = others != NULL && p->count > 0 && s->wrong != NULL && s->wrong[p->cell];
     char *set = sample_text(in, p);
     probe_line(s->x->p->out, must_strdup(in),
                others != NULL ? must_format("%s[%zu] consumed %s (most consumed %s)", out, p->cell, set, others)
@@ -307,7 +313,8 @@ static void no_other_changes(struct splitter *s, const struct classes *c, const 
 }
 
 /* Those that do not follow it, wrong ones first. */
-static void tell_breakers(struct splitter *s, const bool *ok, const char *others) {
+static void tell_breakers(struct splitter *s, const struct classes *c, const size_t *first, const bool *ok,
+                          const char *others) {
     size_t told = 0, left = 0;
     for (int turn = 0; turn < 2; ++turn) {
         for (size_t i = 0; i < s->d->cells; ++i) {
@@ -320,7 +327,8 @@ static void tell_breakers(struct splitter *s, const bool *ok, const char *others
                 resolve(s, &p);
             }
             if (told < BREAKERS && s->end == PROBE_RAN) {
-                tell_sample(s, &p, others);
+                const bool same = p.regular && p.first == first[i] && p.step == c->step && p.count == c->count;
+                tell_sample(s, &p, same ? NULL : others);
                 ++told;
             } else {
                 ++left;
@@ -329,8 +337,8 @@ static void tell_breakers(struct splitter *s, const bool *ok, const char *others
     }
     if (left > 0) {
         probe_note(s->x->p->out,
-                   must_format("%s: %zu more cells of %s consumed something else than %s",
-                               s->x->described[s->d->input].name, left, s->x->described[s->d->output].name, others));
+                   must_format("%s: %zu more of the cells of %s do not follow %s", s->x->described[s->d->input].name,
+                               left, s->x->described[s->d->output].name, others));
     }
 }
 
@@ -394,7 +402,7 @@ static bool tell_all(struct splitter *s, const struct sample *p, size_t samples)
                    must_format("%zu of %zu cells of %s, in %zu launches", good, s->d->cells, out,
                                s->launches + s->d->launches),
                    false);
-        tell_breakers(s, ok, set);
+        tell_breakers(s, &c, first, ok, set);
         free(rest);
         free(set);
     }
