@@ -96,7 +96,7 @@ static bool load_kernel(struct bench *b, const char *name, bool of_six, const ch
     bool good = path != NULL && json_spares(json, path, e) && (k->spec = spec_load(path, b->root, e)) != NULL;
     b->kernel_count += good;
     free(path);
-    return good && json_spares(json, k->spec->ptx, e) && (k->module = spec_module(k->spec, e)) != NULL &&
+    return good && json_spares_spec(json, k->spec, e) && (k->module = spec_module(k->spec, e)) != NULL &&
            (!of_six || is_product(k->spec, e)) && digest_program(k->module, k->ptx_sha256, e);
 }
 

@@ -2,6 +2,7 @@
 #include "bisect.h"
 #include "../gpu/yaml.h"
 #include "../ref/checked.h"
+#include "../ref/printable.h"
 #include "command.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static const char usage[] =
 bool bisect_subject(const struct bisect_options *o, const char *root, const char *in, struct subject *s, int *code,
                     struct error *e) {
     if (o->launch == NULL) {
-        return subject_case("bisect", root, o->what, s, code, e);
+        return subject_case("bisect", root, o->what, NULL, s, code, e);
     }
     char *path = in != NULL && o->launch[0] != '/' ? must_format("%s/%s", in, o->launch) : must_strdup(o->launch);
     *code = EXIT_INPUT;
@@ -72,6 +73,20 @@ bool bisect_more_classes(const struct bisect_options *o, const struct subject *s
 
 char *bisect_ptx_path(const struct bisect_options *o, const struct spec *spec) {
     return o->ptx_out != NULL ? must_format("%s/%s", o->repo, o->ptx_out) : must_strdup(spec->ptx);
+}
+
+char *bisect_printable(const char *text) {
+    const size_t room = 4 * strlen(text) + 4; /* each byte becomes four at most */
+    char *all = must_calloc(room, 1), *at = all;
+    for (;; ++text) {
+        const size_t n = strcspn(text, "\n");
+        at += strlen(printable(at, room - (size_t)(at - all), text, n));
+        text += n;
+        if (*text == 0) {
+            return all;
+        }
+        *at++ = '\n';
+    }
 }
 
 /* ---- the command ---- */

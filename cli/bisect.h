@@ -29,6 +29,9 @@ bool bisect_subject(const struct bisect_options *o, const char *root, const char
 int bisect_first_class(const struct bisect_options *o);
 bool bisect_more_classes(const struct bisect_options *o, const struct subject *s, int class);
 
+/* The text as it may go to a terminal, line by line; the caller frees it. */
+char *bisect_printable(const char *text);
+
 /* The PTX that a commit is judged by; the caller frees it. */
 char *bisect_ptx_path(const struct bisect_options *o, const struct spec *spec);
 

@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,16 +18,13 @@ void hunt_word(struct words *w, const char *text) {
     w->at[w->count++] = text; /* MOST_WORDS holds all; the array ends with NULL */
 }
 
-/* git in this folder. The author's hooks do not run, and nothing is done on the side. */
+/* git in this folder. bisect_git has put the configuration into the environment. */
 int hunt_git(const struct hunt *h, const char *folder, char **output, const struct words *more) {
     struct words w = {.count = 0};
-    static const char *const always[] = {
-        "git",       "--no-pager", "--no-optional-locks",  "-c", "core.hooksPath=/dev/null", "-c",
-        "gc.auto=0", "-c",         "core.fsmonitor=false", "-c", "advice.detachedHead=false"};
     (void)h;
-    for (size_t i = 0; i < sizeof always / sizeof *always; ++i) {
-        hunt_word(&w, always[i]);
-    }
+    hunt_word(&w, "git");
+    hunt_word(&w, "--no-pager");
+    hunt_word(&w, "--no-optional-locks");
     for (size_t i = 0; i < more->count; ++i) {
         hunt_word(&w, more->at[i]);
     }
@@ -205,6 +203,14 @@ static const char *next_step(const char *text) {
     return text != NULL ? text + sizeof mark - 1 : NULL;
 }
 
+void hunt_flush(void) {
+    errno = 0;
+    flush_output();
+    if (ferror(stdout) && errno == EPIPE) { /* nobody reads on: the rest would be for nothing */
+        children_interrupt(SIGPIPE);
+    }
+}
+
 static void show_head(struct hunt *h, const char *line) {
     const size_t kind = strcspn(line, " "), n = strcspn(line, "\n");
     ++h->judged;
@@ -212,7 +218,7 @@ static void show_head(struct hunt *h, const char *line) {
     h->heads = must_realloc(h->heads, h->judged, sizeof *h->heads);
     h->heads[h->judged - 1] = must_format("%.*s", (int)n, line);
     printf("%-5.*s%.*s\n", (int)kind, line, (int)(n - kind), line + kind);
-    fflush(stdout);
+    hunt_flush();
 }
 
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
@@ -239,7 +245,7 @@ bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown
     if (good) {
         const size_t n = strcspn(head, "\n");
         v->head = must_format("%.*s", (int)n, head);
-        v->text = must_strdup(head + n + (head[n] != 0));
+        v->text = bisect_printable(head + n + (head[n] != 0));
         if (shown) {
             show_head(h, v->head);
         }
@@ -283,13 +289,48 @@ static bool check_good(struct hunt *h) {
     return good;
 }
 
-/* Without --good: 1, 2, 4, 8 ... commits before the bad one, each its predecessor's first parent, up to the first. */
+static bool is_power_of_two(uint64_t n) {
+    return (n & (n - 1)) == 0;
+}
+
+/* What was tried beyond the last bad one cannot be judged: those between, the nearest first, MOST_BETWEEN of them. */
+enum { MOST_BETWEEN = 16 };
+static bool search_between(struct hunt *h, const char *from, uint64_t bad_at, uint64_t depth) {
+    bool good = true;
+    size_t tried = 0;
+    for (uint64_t n = bad_at + 1; good && h->good == NULL && n < depth && tried < MOST_BETWEEN; ++n) {
+        struct verdict_of v;
+        char *name, *commit = NULL;
+        if (is_power_of_two(n)) {
+            continue;
+        }
+        ++tried;
+        name = must_format("%s~%" PRIu64, from, n);
+        good = resolve(h, name, "--good", &commit) && hunt_judge(h, commit, NULL, true, &v);
+        free(name);
+        if (good && v.code != BISECT_SKIP) {
+            char **end = v.code == BISECT_GOOD ? &h->good : &h->bad;
+            free(*end);
+            *end = commit;
+            commit = NULL;
+        }
+        free(commit);
+        if (good) {
+            hunt_verdict_free(&v);
+        }
+    }
+    return good;
+}
+
+/* Without --good: 1, 2, 4, 8 ... commits before the bad one, each its predecessor's first parent, up to the first; then
+ * those between the last bad one and the first that cannot be judged. */
 static bool search_good(struct hunt *h) {
     char *text, *from = must_strdup(h->bad);
     const bool counted = GIT(h, h->top, &text, "rev-list", "--count", "--first-parent", from) == 0;
     const uint64_t depth = counted ? strtoull(text, NULL, 10) - 1 : 0;
     bool good = counted || interrupted(h) || fail(h->e, "git rev-list: %.1000s", text);
     free(text);
+    uint64_t bad_at = 0;
     for (uint64_t n = 1, last = 0; good && h->good == NULL && last < depth; n *= 2) {
         struct verdict_of v;
         char *name, *commit;
@@ -301,6 +342,7 @@ static bool search_good(struct hunt *h) {
         } else if (good && v.code == BISECT_BAD) { /* so near */
             free(h->bad);
             h->bad = commit;
+            bad_at = last;
         } else {
             free(commit);
         }
@@ -308,6 +350,9 @@ static bool search_good(struct hunt *h) {
             hunt_verdict_free(&v);
         }
         free(name);
+    }
+    if (good && h->good == NULL) {
+        good = search_between(h, from, bad_at, depth);
     }
     free(from);
     return good && (h->good != NULL ||
@@ -387,9 +432,9 @@ static int hunt(struct hunt *h) {
         code = hunt_tell(h, first) ? EXIT_KERNEL_WRONG : EXIT_INPUT;
         break;
     case FOUND_SEVERAL:
-        printf("\nthe first bad commit is one of these, which cannot be judged but for the last:\n%s\n", first);
+        h->several = bisect_printable(first);
+        printf("\nthe first bad commit is one of these, which cannot be judged but for the last:\n%s\n", h->several);
         code = EXIT_NOTHING_RAN;
-        h->several = must_strdup(first);
         break;
     case FOUND_NOTHING:
         break;
@@ -414,15 +459,40 @@ static void forget_environment(void) {
     }
 }
 
+/* For every git, also for those that git itself starts: the author's hooks and file monitor do not run, and nothing is
+ * done on the side. */
+static void quiet_git(void) {
+    static const char *const values[][2] = {{"core.hooksPath", "/dev/null"},
+                                            {"core.fsmonitor", "false"},
+                                            {"gc.auto", "0"},
+                                            {"maintenance.auto", "false"},
+                                            {"advice.detachedHead", "false"}};
+    const char *given = getenv("GIT_CONFIG_COUNT");
+    size_t n = given != NULL ? strtoull(given, NULL, 10) : 0;
+    n = n < 1000 ? n : 0;
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i, ++n) {
+        char name[40];
+        snprintf(name, sizeof name, "GIT_CONFIG_KEY_%zu", n);
+        setenv(name, values[i][0], 1);
+        snprintf(name, sizeof name, "GIT_CONFIG_VALUE_%zu", n);
+        setenv(name, values[i][1], 1);
+    }
+    char count[24];
+    snprintf(count, sizeof count, "%zu", n);
+    setenv("GIT_CONFIG_COUNT", count, 1);
+}
+
 int bisect_git(struct bisect_options *o, const char *root) {
     struct error e = {""};
     struct hunt h = {.o = o, .self = own_path(), .root = realpath(root, NULL), .e = &e};
     forget_environment();
+    quiet_git();
     if (h.root != NULL) {
         setenv("WARPPROOF_ROOT", h.root, 1); /* for what runs in other folders */
     }
     children_begin();
     int code = hunt(&h);
+    hunt_flush();
     remove_worktree(&h);
     if (e.text[0] == 0 && o->judging.json != NULL && !hunt_put_json(&h, code, &e)) {
         code = EXIT_INPUT;

@@ -41,6 +41,9 @@ int hunt_git(const struct hunt *h, const char *folder, char **output, const stru
     hunt_git(h, folder, output,                                                                                        \
              &(struct words){{__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *)})
 
+/* stdout; where nobody reads it any more, the rest is as after an interrupt. */
+void hunt_flush(void);
+
 /* Checks the commit out and judges it; keep: where its PTX goes, or NULL. False after an interrupt or an error. */
 bool hunt_judge(struct hunt *h, const char *commit, const char *keep, bool shown, struct verdict_of *v);
 

@@ -58,10 +58,11 @@ static int compare(struct subject *s, struct ptx_module *const modules[2], const
     if (!in_step_run(&both[0], &both[1], &x, e)) {
         return EXIT_INPUT;
     }
+    x.judged_apart = verdicts[0] != verdicts[1];
     in_step_text(stdout, &x, paths, s->trial.spec->then_count + 1);
     put_json(told, s, paths, verdicts, &x);
     static const int codes[] = {EXIT_PASSED, EXIT_KERNEL_WRONG, EXIT_NOTHING_RAN};
-    return verdicts[0] != verdicts[1] ? EXIT_KERNEL_WRONG : codes[in_step_verdict(&x)];
+    return codes[in_step_verdict(&x)];
 }
 
 /* Class by class, up to one in which they differ. */
@@ -73,6 +74,10 @@ static int compare_classes(struct bisect_options *o, const char *root, struct pt
         struct subject s;
         o->subject.class = (enum data_class)k;
         more = bisect_subject(o, root, NULL, &s, &code, e);
+        if (more && s.own != NULL && !json_spares_spec(told->path, s.own, e)) {
+            code = EXIT_INPUT;
+            more = false;
+        }
         if (more) {
             judging_threads("bisect", &o->judging);
             s.trial.threads = o->judging.threads;

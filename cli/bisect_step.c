@@ -8,9 +8,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#define NO_HOOKS "-c", "core.hooksPath=/dev/null"
 
 /* The last line that says something, in short: of a build that failed. */
 static char *last_line(const char *text) {
@@ -35,13 +34,63 @@ static char *git_says(const char *folder, const char *const *argv) {
 static void head(const char *kind, const char *commit, const char *why) {
     const char *first = why != NULL ? why : "";
     const int n = (int)strcspn(first, "\n");
-    printf("step %s %s%s%.*s\n", kind, commit, why != NULL ? ": " : "", n > 300 ? 300 : n, first);
+    char *line = must_format("%s%s%.*s", commit, why != NULL ? ": " : "", n > 300 ? 300 : n, first);
+    char *safe = bisect_printable(line);
+    printf("step %s %s\n", kind, safe);
+    free(safe);
+    free(line);
+}
+
+/* The PTX that the commit is judged by, where that is known ahead of the build; or NULL. */
+static char *judged_path(const struct bisect_options *o, const char *root) {
+    struct error ignored = {""};
+    if (o->ptx_out != NULL || o->launch == NULL) {
+        return o->ptx_out != NULL ? must_format("%s/%s", o->repo, o->ptx_out) : NULL;
+    }
+    char *launch = o->launch[0] != '/' ? must_format("%s/%s", o->repo, o->launch) : must_strdup(o->launch);
+    struct spec *s = spec_load(launch, root, &ignored); /* where it cannot be read the commit is not judged anyway */
+    char *path = s != NULL && s->ptx != NULL ? must_strdup(s->ptx) : NULL;
+    spec_free(s);
+    free(launch);
+    return path;
+}
+
+struct stale { /* a file that another commit's build, or nobody of bisect's, has left */
+    bool is;
+    struct stat s;
+};
+
+/* What is in no commit goes. What is neither in a commit nor goes (it lies elsewhere) has to be made anew. */
+static struct stale remove_judged(const struct bisect_options *o, const char *path) {
+    struct stale left = {.is = false};
+    const size_t n = strlen(o->repo);
+    if (strncmp(path, o->repo, n) == 0 && path[n] == '/') {
+        char *spec = must_format(":(top,literal)%s", path + n + 1);
+        const char *const clean[] = {"git", "clean", "-ffdxq", "--", spec, NULL};
+        const char *const known[] = {"git", "ls-files", "--error-unmatch", "--", spec, NULL};
+        free(git_says(o->repo, clean));
+        char *text;
+        const bool tracked = child_run(&(struct child){.argv = known, .folder = o->repo}, &text) == 0;
+        free(text);
+        free(spec);
+        if (tracked) {
+            return left;
+        }
+    }
+    left.is = stat(path, &left.s) == 0;
+    return left;
+}
+
+static bool is_untouched(const struct stale *left, const char *path) {
+    struct stat s;
+    return left->is && stat(path, &s) == 0 && s.st_dev == left->s.st_dev && s.st_ino == left->s.st_ino &&
+           s.st_ctim.tv_sec == left->s.st_ctim.tv_sec && s.st_ctim.tv_nsec == left->s.st_ctim.tv_nsec;
 }
 
 /* The build; what it is judged by is made anew. *why: it failed; owned by the caller. False then, and where it was
  * interrupted, with *why NULL. */
-static bool build(const struct bisect_options *o, char **why) {
-    static const char *const old[] = {"git", NO_HOOKS, "clean", "-fdxq", "--", "*.ptx", NULL};
+static bool build(const struct bisect_options *o, const char *root, char **why) {
+    static const char *const old[] = {"git", "clean", "-fdxq", "--", "*.ptx", NULL};
     const char *const command[] = {"sh", "-c", o->build, NULL};
     char *text;
     *why = NULL;
@@ -49,14 +98,22 @@ static bool build(const struct bisect_options *o, char **why) {
         return true;
     }
     free(git_says(o->repo, old));
-    const int code = child_run(&(struct child){.argv = command, .folder = o->repo, .seconds = o->build_seconds}, &text);
+    char *judged = judged_path(o, root);
+    const struct stale left = judged != NULL ? remove_judged(o, judged) : (struct stale){.is = false};
+    int code = child_run(&(struct child){.argv = command, .folder = o->repo, .seconds = o->build_seconds}, &text);
     if (code == -2) {
         *why = must_format("the build takes more than %u s", o->build_seconds);
     } else if (code > 0) {
         char *last = last_line(text);
         *why = must_format("the build fails (exit %d): %s", code, last[0] != 0 ? last : "it says nothing");
         free(last);
+    } else if (code == 0 && judged != NULL && (access(judged, F_OK) != 0 || is_untouched(&left, judged))) {
+        const size_t n = strlen(o->repo);
+        const bool inside = strncmp(judged, o->repo, n) == 0 && judged[n] == '/';
+        *why = must_format("the build does not make %s", inside ? judged + n + 1 : judged);
+        code = -1;
     }
+    free(judged);
     free(text);
     return code == 0;
 }
@@ -119,14 +176,14 @@ static int tell(const char *commit, const struct judged *j) {
 
 static int step(struct bisect_options *o, const char *root) {
     static const char *const about[] = {"git", "--no-pager", "log", "-1", "--abbrev=12", "--format=%h %s", NULL};
-    static const char *const reset[] = {"git", NO_HOOKS, "reset", "--hard", "-q", NULL};
-    static const char *const clean[] = {"git", NO_HOOKS, "clean", "-ffdq", NULL};
+    static const char *const reset[] = {"git", "reset", "--hard", "-q", NULL};
+    static const char *const clean[] = {"git", "clean", "-ffdq", NULL};
     children_begin();
     char *commit = git_says(o->repo, about), *why;
     struct judged j = {.has = false};
     struct error e = {""};
     int code = BISECT_SKIP;
-    const bool built = build(o, &why);
+    const bool built = build(o, root, &why);
     children_end(); /* an interrupt ends the judging at once */
     if (!built) {
         if (why != NULL) {

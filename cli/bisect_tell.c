@@ -68,10 +68,10 @@ bool hunt_tell(struct hunt *h, const char *first) {
     GIT(h, h->tree, &about, "log", "-1", "--abbrev=12", "--format=%h %cs %s", first);
     bool told = hunt_judge(h, parent, good, false, &before) && hunt_judge(h, first, bad, false, &at);
     if (told) {
-        h->first_bad = must_strdup(about);
+        h->first_bad = bisect_printable(about);
         h->before = must_strdup(before.code == BISECT_GOOD ? before.text : before.head);
         h->at = must_strdup(at.code == BISECT_BAD ? at.text : at.head);
-        printf("\nfirst bad commit: %s\n", about);
+        printf("\nfirst bad commit: %s\n", h->first_bad);
         printf("\nbefore it, %s\n", before.code == BISECT_GOOD ? before.text : before.head);
         printf("\nat it,\n%s\n", at.code == BISECT_BAD ? at.text : at.head);
         if (before.code == BISECT_GOOD && at.code == BISECT_BAD) {

@@ -87,7 +87,7 @@ static int census(const char *kernel, struct options *o) {
     struct ptx_module *m = s != NULL ? spec_module(s, &e) : NULL;
     struct outcome outcome = {0};
     int code = EXIT_INPUT;
-    bool good = m != NULL && json_spares(o->judging.json, path, &e) && json_spares(o->judging.json, s->ptx, &e);
+    bool good = m != NULL && json_spares_spec(o->judging.json, s, &e);
     if (good) {
         static const struct shape_value tile[] = {{"nt", 128}, {"od", 128}, {"id", 1024}};
         const struct counting c = {.sets = &o->sets, .more = tile, .more_count = 3, .judging = &o->judging};

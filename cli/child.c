@@ -14,20 +14,27 @@
 
 static sigset_t before, taken; /* the mask; the signals that are waited for */
 static int interrupt;          /* the first one, or 0 */
+static struct sigaction pipe_before;
 
 void children_begin(void) {
     sigemptyset(&taken);
     sigaddset(&taken, SIGINT);
     sigaddset(&taken, SIGTERM);
     sigaddset(&taken, SIGHUP);
+    sigaddset(&taken, SIGQUIT);
     sigaddset(&taken, SIGCHLD);
     sigprocmask(SIG_BLOCK, &taken, &before);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &pipe_before);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
+void children_interrupt(int signal) {
+    interrupt = interrupt == 0 ? signal : interrupt;
+}
+
 static void note(int signal) {
-    if (signal > 0 && signal != SIGCHLD && interrupt == 0) {
-        interrupt = signal;
+    if (signal > 0 && signal != SIGCHLD) {
+        children_interrupt(signal);
     }
 }
 
@@ -43,6 +50,7 @@ void children_end(void) {
     const bool came = children_interrupted();
     prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
     sigprocmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGPIPE, &pipe_before, NULL);
     if (came) {
         signal(interrupt, SIG_DFL);
         raise(interrupt);
@@ -102,6 +110,7 @@ static void become(const struct child *c, int output) {
         _exit(127);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGPIPE, &pipe_before, NULL);
     execvp(c->argv[0], (char *const *)(uintptr_t)c->argv);
     dprintf(STDERR_FILENO, "%s: %s\n", c->argv[0], strerror(errno));
     _exit(127);

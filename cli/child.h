@@ -5,12 +5,14 @@
 
 #include <stdbool.h>
 
-/* From here on an interrupt (SIGINT, SIGTERM, SIGHUP) ends only children, and is remembered; and processes that a child
- * leaves behind are this one's to wait for. To be called while there is one thread. children_end: interrupts are again
- * what they were; one that came ends the process with its signal. */
+/* From here on an interrupt (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends only children, and is remembered; SIGPIPE is
+ * ignored; and processes that a child leaves behind are this one's to wait for. To be called while there is one thread.
+ * children_end: interrupts are again what they were; one that came ends the process with its signal. */
 void children_begin(void);
 void children_end(void);
 bool children_interrupted(void);
+/* As if that signal had come. */
+void children_interrupt(int signal);
 
 struct child {
     const char *const *argv; /* ended by NULL; argv[0] is looked for on PATH */

@@ -4,6 +4,8 @@
 #define CLI_COMMAND_H
 
 #include "../ref/error.h"
+#include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum exit_code {
@@ -63,6 +65,8 @@ char *command_text(const char *start, int argc, char **argv);
 
 /* Takes getopt_long's optarg for an option that names a file and cannot be repeated. -1, or the exit code after a
  * message: it is given twice, or empty. */
+/* Notes value c of getopt_long, of 256 to 287, in *seen. -1, or the exit code after a message where it was there. */
+int option_once(const char *command, const struct option *longs, uint64_t *seen, int c);
 int take_once(const char *command, const char *option, const char **value);
 
 /* Flushes stdout, before something is said on stderr: the two may go to one place. */

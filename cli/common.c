@@ -89,6 +89,19 @@ char *command_text(const char *start, int argc, char **argv) {
     return text;
 }
 
+int option_once(const char *command, const struct option *longs, uint64_t *seen, int c) {
+    const int bit = c - 256;
+    if (bit < 0 || bit >= 32) {
+        return -1;
+    }
+    const bool again = *seen >> bit & 1;
+    *seen |= UINT64_C(1) << bit;
+    for (; again && longs->val != c;) {
+        ++longs;
+    }
+    return again ? usage_error(command, "--%s is given twice", longs->name) : -1;
+}
+
 int take_once(const char *command, const char *option, const char **value) {
     if (*value != NULL) {
         return usage_error(command, "%s is given twice", option);

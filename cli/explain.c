@@ -124,7 +124,7 @@ static struct suspect_probe *probe_rules(const struct tomography *x, size_t *cou
     for (size_t i = 0; i < x->line_count; ++i) {
         const struct tomography_line *l = &x->lines[i];
         if (l->wrong) {
-            rules[(*count)++] = (struct suspect_probe){l->operand, l->text, l->suspect, l->cells};
+            rules[(*count)++] = (struct suspect_probe){l->operand, l->text, l->suspect, l->cells, l->result};
         }
     }
     return rules;
@@ -211,7 +211,7 @@ static int explain_case(struct options *o, const char *root, struct error *e) {
     struct plant plant = {0};
     struct subject s;
     int code = -1, none;
-    if (!subject_case("explain", root, o->what, &s, &none, e)) {
+    if (!subject_case("explain", root, o->what, o->plant, &s, &none, e)) {
         code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
     } else if (plant_program(root, o->plant, s.trial.spec, &plant, &m, e)) {
         char *again = must_format("%s explain%s%s%s %s", command_again(root), o->quick ? " --quick" : "",
@@ -236,7 +236,7 @@ static int explain_launch(struct options *o, const char *root, struct error *e) 
     struct ptx_module *m = NULL;
     int code = -1;
     if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
-        judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s.own->ptx, e)) {
+        judging_spares_spec(&o->judging, s.own, e)) {
         char *options = subject_options_text(&o->subject), *path = shell_word(s.own->path);
         char *again = must_format("%s explain%s %s%s", command_again(root), o->quick ? " --quick" : "", path, options);
         free(path);

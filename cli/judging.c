@@ -95,6 +95,32 @@ bool judging_spares(const struct judging *j, const char *input, struct error *e)
            spares("--html", j->html, input, e);
 }
 
+static bool spares_spec(const char *option, const char *file, const struct spec *s, struct error *e) {
+    bool good = spares(option, file, s->path, e) && spares(option, file, s->ptx, e) &&
+                (s->cubin == NULL || spares(option, file, s->cubin, e));
+    if (good && s->source != NULL) {
+        const char *name = strrchr(s->path, '/');
+        char *source = must_format("%.*s%s", name != NULL ? (int)(name + 1 - s->path) : 0, s->path, s->source);
+        good = spares(option, file, source, e);
+        free(source);
+    }
+    for (size_t i = 0; good && i < s->buffer_count; ++i) { /* those of `then` as well */
+        const struct spec_arg *a = s->buffers[i];
+        good = (a->fill_path == NULL || spares(option, file, a->fill_path, e)) &&
+               (a->expect_path == NULL || spares(option, file, a->expect_path, e));
+    }
+    return good;
+}
+
+bool json_spares_spec(const char *json, const struct spec *s, struct error *e) {
+    return spares_spec("--json", json, s, e);
+}
+
+bool judging_spares_spec(const struct judging *j, const struct spec *s, struct error *e) {
+    return spares_spec("--json", j->json, s, e) && spares_spec("--junit", j->junit, s, e) &&
+           spares_spec("--html", j->html, s, e);
+}
+
 /* -1, or the exit code after a message: one of the files to write cannot be written, or two are the same. */
 static int check_files(const char *command, const struct judging *j) {
     const char *const files[] = {j->json, j->junit, j->html}, *const options[] = {"--json", "--junit", "--html"};

@@ -74,8 +74,12 @@ int json_option(const char *command, const char *file);
 /* False: the JSON file (NULL: none) is this input, which it would replace. */
 bool json_spares(const char *json, const char *input, struct error *e);
 
-/* The same of every file that is to be written. */
+/* The same of a launch file and every file that it names: source, PTX, cubin, and those of `fill` and `expect`. */
+bool json_spares_spec(const char *json, const struct spec *s, struct error *e);
+
+/* Both, of every file that is to be written. */
 bool judging_spares(const struct judging *j, const char *input, struct error *e);
+bool judging_spares_spec(const struct judging *j, const struct spec *s, struct error *e);
 
 /* Before anything runs: -1, or the exit code after a message, when a file cannot be written or two are one, when there
  * is no GPU for --runner device, or when an option does not go with it. j->launch.arch becomes that of the GPU. */

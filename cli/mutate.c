@@ -200,8 +200,13 @@ static int parse(int argc, char **argv, struct request *r) {
                           .seed = 1,
                           .least = 99};
     opterr = 0;
+    uint64_t seen = 0;
     for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
-        int code = take_option(c, r);
+        int code = option_once("mutate", longs, &seen, c);
+        if (code >= 0) {
+            return code;
+        }
+        code = take_option(c, r);
         code = code == -2 ? judging_option("mutate", usage, argc, argv, c, &r->judging) : code;
         if (code >= 0) {
             return code;

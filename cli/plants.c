@@ -155,7 +155,8 @@ static void print_failures(const struct field *all) {
             terminal_failures(stdout, x->fault.outcomes, x->fault.count, SHOWN, 0);
         }
         if (!x->silent) {
-            printf("\nthe clean twin of %s is red\n", x->plant.name);
+            printf(x->clean.count > 0 ? "\nthe clean twin of %s is red\n" : "\nthe clean twin of %s was not run\n",
+                   x->plant.name);
             terminal_failures(stdout, x->clean.outcomes, x->clean.count, SHOWN, 0);
         }
     }
@@ -223,7 +224,7 @@ static void put_red_twins(FILE *out, const struct planted *x) {
         terminal_failures(out, x->fault.outcomes, x->fault.count, SHOWN, 0);
     }
     if (!x->silent) {
-        fprintf(out, "the clean twin is red\n");
+        fprintf(out, "the clean twin %s\n", x->clean.count > 0 ? "is red" : "was not run");
         terminal_failures(out, x->clean.outcomes, x->clean.count, SHOWN, 0);
     }
 }
@@ -373,8 +374,13 @@ int plants_main(int argc, char **argv) {
                                           {NULL, 0, NULL, 0}};
     struct judging j = {.threads = omp_get_max_threads()};
     int only = -1;
+    uint64_t seen = 0;
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":j:h", longs, NULL)) != -1;) {
+        const int again = option_once("plants", longs, &seen, c);
+        if (again >= 0) {
+            return again;
+        }
         if (c == ONLY) {
             for (int g = 0; g < PLANT_GROUPS; ++g) {
                 only = strcmp(optarg, plant_group_names[g]) == 0 ? g : only;

@@ -91,7 +91,7 @@ static bool load_program(const struct options *o, const char *root, const struct
         return good;
     }
     *m = spec_module(s->own, e);
-    return *m != NULL && judging_spares(&o->judging, o->what, e) && judging_spares(&o->judging, s->own->ptx, e);
+    return *m != NULL && judging_spares_spec(&o->judging, s->own, e);
 }
 
 static int probe_subject(struct options *o, const char *root, struct subject *s, struct error *e) {
@@ -125,7 +125,7 @@ static int probe_any(struct options *o, const char *root) {
     int none = EXIT_INPUT, code = -1;
     const bool launch = is_launch_file(o->what);
     const bool found = launch ? subject_launch("probe", root, o->what, &o->subject, &s, &e)
-                              : subject_case("probe", root, o->what, &s, &none, &e);
+                              : subject_case("probe", root, o->what, o->plant, &s, &none, &e);
     if (found) {
         code = probe_subject(o, root, &s, &e);
     }

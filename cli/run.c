@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: warpproof run LAUNCH.yaml [--set NAME=VALUE]... [--data CLASS] [--seed N] [--runner NAME]\n"
@@ -39,6 +40,32 @@ struct options {
     uint64_t seed;
     struct judging judging;
 };
+
+/* The launch file's name without folder and ending; the caller frees it. */
+static char *stem_of(const char *path) {
+    const char *name = strrchr(path, '/'), *end;
+    name = name != NULL ? name + 1 : path;
+    end = strrchr(name, '.');
+    const bool known = end != NULL && end > name && (strcmp(end, ".yaml") == 0 || strcmp(end, ".yml") == 0);
+    return must_format("%.*s", known ? (int)(end - name) : (int)strlen(name), name);
+}
+
+/* Launch files and values of one kernel are cases of their own: "FILE NAME=VALUE ...", FILE where it is not the
+ * kernel's name; NULL: neither. The caller frees it. */
+static char *variant_of(const char *stem, const char *kernel, const struct sets *sets) {
+    char *text = must_strdup(strcmp(stem, kernel) != 0 ? stem : "");
+    for (size_t i = 0; i < sets->count; ++i) {
+        char *more =
+            must_format("%s%s%s=%" PRId64, text, text[0] != 0 ? " " : "", sets->values[i].name, sets->values[i].value);
+        free(text);
+        text = more;
+    }
+    if (text[0] == 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
 
 struct again { /* a red outcome once more, for the page */
     const struct spec *spec;
@@ -142,6 +169,46 @@ static bool run_classes(const struct spec *s, const struct ptx_module *m, const 
     return good;
 }
 
+/* Whether a report may go there while nobody knows which files the launch file names: nothing is lost. */
+static bool takes_report(const char *file) {
+    struct stat there;
+    FILE *f = stat(file, &there) == 0 && S_ISREG(there.st_mode) && there.st_size > 0 ? fopen(file, "r") : NULL;
+    const bool other = f != NULL && fgetc(f) != '<';
+    if (f != NULL) {
+        fclose(f);
+    }
+    return !other;
+}
+
+/* Reports of a run that could not begin: one case, INPUT, in place of those of an earlier run. known: the launch file
+ * was read, and is no excuse for losing a file of its own. */
+static void report_input(const char *path, bool known, const struct options *o, const char *again,
+                         const struct error *why) {
+    struct judging j = o->judging;
+    j.json = NULL;
+    j.junit = j.junit != NULL && (known || takes_report(j.junit)) ? j.junit : NULL;
+    j.html = j.html != NULL && (known || takes_report(j.html)) ? j.html : NULL;
+    char *stem = stem_of(path), *id = must_format("run/%s", stem), *sets = sets_text(&o->sets, NULL);
+    char *word = shell_word(path);
+    const struct spec nameless = {.kernel = stem};
+    const struct trial t = {.id = id, .spec = &nameless, .runner = &runner_machine};
+    const struct page_extras page = {.has_recorded = false};
+    struct outcome outcome;
+    struct error e;
+    trial_refuse(&t, why, &outcome);
+    outcome.variant = variant_of(stem, stem, &o->sets);
+    outcome.rerun = must_format("%s run %s%s", again, word, sets);
+    const struct totals totals = totals_of(&outcome, 1, 0, &j);
+    if (!outputs_write(&j, "run", &outcome, 1, &totals, &page, &e)) {
+        usage_error("run", "%s", e.text);
+    }
+    outcome_free(&outcome);
+    free(sets);
+    free(word);
+    free(stem);
+    free(id);
+}
+
 static int run(const char *path, struct options *o) {
     struct error e, no_root;
     struct outcome outcomes[DATA_CLASSES] = {{0}};
@@ -157,10 +224,12 @@ static int run(const char *path, struct options *o) {
         root = must_strdup("."); /* only a launch file with `source:` needs the project */
     }
     const double start = omp_get_wtime();
-    s = !found || load_measured_tables(root, &e) ? spec_load(path, root, &e) : NULL;
-    m = s != NULL ? spec_module(s, &e) : NULL;
-    bool good = m != NULL && judging_spares(&o->judging, path, &e) && judging_spares(&o->judging, s->ptx, &e);
-    if (m == NULL && s != NULL && s->source != NULL && !found) {
+    bool spared = judging_spares(&o->judging, path, &e);
+    s = spared && (!found || load_measured_tables(root, &e)) ? spec_load(path, root, &e) : NULL;
+    spared = spared && (s == NULL || judging_spares_spec(&o->judging, s, &e));
+    m = spared && s != NULL ? spec_module(s, &e) : NULL;
+    bool good = m != NULL;
+    if (spared && m == NULL && s != NULL && s->source != NULL && !found) {
         const struct error why = e;
         fail(&e, "%.1000s\n%.1000s", why.text, no_root.text);
     }
@@ -178,6 +247,12 @@ static int run(const char *path, struct options *o) {
             judging_threads("run", &o->judging);
             good = run_classes(s, m, &shape, o, again, outcomes, &count, &e);
         }
+    }
+    const bool begun = good;
+    for (size_t i = 0; i < count; ++i) {
+        char *stem = stem_of(path);
+        outcomes[i].variant = variant_of(stem, s->kernel, &o->sets);
+        free(stem);
     }
     if (good) {
         struct totals t = totals_of(outcomes, count, omp_get_wtime() - start, &o->judging);
@@ -213,6 +288,9 @@ static int run(const char *path, struct options *o) {
     if (!good) {
         flush_output();
         usage_error("run", "%s", e.text);
+        if (spared && !begun) {
+            report_input(path, s != NULL, o, again, &e);
+        }
     }
     for (size_t i = 0; i < count; ++i) {
         outcome_free(&outcomes[i]);

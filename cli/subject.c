@@ -1,6 +1,7 @@
 #include "subject.h"
 #include "../ref/checked.h"
 #include "command.h"
+#include "plant.h"
 #include "selecting.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,32 +41,50 @@ char *subject_options_text(const struct subject_options *o) {
 
 /* ---- a case ---- */
 
-static bool find_case(const char *command, const struct case_list *list, const char *what,
-                      const struct test_case **found, struct error *e) {
+/* Of the chosen ones those of the kernel that the plant stands in for: *n of them. */
+static bool narrow(const char *root, const char *name, const struct case_list *list, bool *chosen, size_t *n,
+                   struct error *e) {
+    struct plant plant;
+    const bool good = plant_load(root, name, &plant, e);
+    for (size_t i = 0; good && plant.kernel != NULL && i < list->count; ++i) {
+        const bool other = chosen[i] && strcmp(list->cases[i].spec->kernel, plant.kernel) != 0;
+        chosen[i] = chosen[i] && !other;
+        *n -= other;
+    }
+    const bool some =
+        good && (*n > 0 || fail(e, "no case of kernel '%s' is selected, which plant %s is of", plant.kernel, name));
+    plant_free(&plant);
+    return some;
+}
+
+static bool find_case(const char *command, const char *root, const struct case_list *list, const char *what,
+                      const char *plant, const struct test_case **found, int *code, struct error *e) {
     bool *chosen = must_calloc(list->count + 1, sizeof *chosen);
     const char *missed = NULL;
-    const size_t n = case_select(list, &what, 1, chosen, &missed);
+    size_t n = case_select(list, &what, 1, chosen, &missed);
+    bool good = n > 0 || fail_missed(e, list, what, false);
+    *code = n == 0 ? EXIT_NOTHING_RAN : EXIT_INPUT;
+    if (good && n > 1 && plant != NULL) {
+        good = narrow(root, plant, list, chosen, &n, e);
+        *code = n == 0 ? EXIT_NOTHING_RAN : EXIT_INPUT;
+    }
     for (size_t i = 0; i < list->count; ++i) {
         *found = chosen[i] && *found == NULL ? &list->cases[i] : *found;
     }
     free(chosen);
-    return n == 1 ||
-           (n == 0 ? fail_missed(e, list, what, false)
-                   : fail(e, "'%s' selects %zu cases, and %s takes one: such as %s", what, n, command, (*found)->id));
+    return good && (n == 1 || fail(e, "'%s' selects %zu cases%s%s, and %s takes one: such as %s", what, n,
+                                   plant != NULL ? " of the kernel of plant " : "", plant != NULL ? plant : "", command,
+                                   (*found)->id));
 }
 
-bool subject_case(const char *command, const char *root, const char *what, struct subject *s, int *code,
-                  struct error *e) {
+bool subject_case(const char *command, const char *root, const char *what, const char *plant, struct subject *s,
+                  int *code, struct error *e) {
     char *folder = must_format("%s/fixtures/cases", root), *models = must_format("%s/build/models", root);
     const struct test_case *c = NULL;
     *s = (struct subject){0};
     *code = EXIT_INPUT;
     bool good = case_list_load(folder, root, models, true, &s->list, e);
-    if (good && !find_case(command, &s->list, what, &c, e)) {
-        good = false;
-        *code = c == NULL ? EXIT_NOTHING_RAN : EXIT_INPUT;
-    }
-    good = good && case_operands(c, &s->operands, e);
+    good = good && find_case(command, root, &s->list, what, plant, &c, code, e) && case_operands(c, &s->operands, e);
     if (good) {
         case_request(c, &s->request);
         s->values = must_calloc(3, sizeof *s->values);

@@ -39,10 +39,11 @@ struct subject {
     struct trial trial;              /* all but the module, and threads */
 };
 
-/* The one case that `what` selects of all cases of the project. *code: EXIT_NOTHING_RAN where none, else EXIT_INPUT.
- * *s is the caller's, also after a failure. */
-bool subject_case(const char *command, const char *root, const char *what, struct subject *s, int *code,
-                  struct error *e);
+/* The one case that `what` selects of all cases of the project; where it selects several, of those of the plant's
+ * kernel (NULL: no plant). *code: EXIT_NOTHING_RAN where none, else EXIT_INPUT. *s is the caller's, also after a
+ * failure. */
+bool subject_case(const char *command, const char *root, const char *what, const char *plant, struct subject *s,
+                  int *code, struct error *e);
 bool subject_launch(const char *command, const char *root, const char *path, const struct subject_options *o,
                     struct subject *s, struct error *e);
 void subject_free(struct subject *s);

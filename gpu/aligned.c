@@ -531,11 +531,15 @@ struct aligned_counts aligned_count(const struct aligned *x, const char *const *
 
 /* ---- causes ---- */
 
-static bool is_same(const struct aligned *x, int side, size_t number) {
-    return x->how[side][number] == ALIGNED_SAME || x->how[side][number] == ALIGNED_MOVED;
+static bool is_same(const struct aligned *x, int side, size_t number, bool moved) {
+    if (x->how[side][number] != ALIGNED_MOVED) {
+        return x->how[side][number] == ALIGNED_SAME;
+    }
+    const struct ptx_instruction *in = moved ? aligned_instruction(x, side, (uint32_t)number) : NULL;
+    return in == NULL || !aligned_accesses_memory(in);
 }
 
-uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number) {
+uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number, bool moved) {
     static const char *const ways[] = {"bra", "brx", "ret", "exit", "call"};
     const struct aligned_function *f = function_at(x, side, number);
     const struct ptx_function *g = f != NULL ? f->of[side] : NULL;
@@ -543,7 +547,7 @@ uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number) {
     struct aligned_text *texts = g != NULL ? aligned_texts(x->modules[side], g) : NULL;
     for (uint32_t i = 0; g != NULL && i < g->instruction_count; ++i) {
         const uint32_t at = (uint32_t)f->base[side] + i;
-        bool takes = texts[i].given == 0 && !is_same(x, side, at) && (best == ALIGNED_NONE || at <= number);
+        bool takes = texts[i].given == 0 && !is_same(x, side, at, moved) && (best == ALIGNED_NONE || at <= number);
         for (size_t k = 0; k < sizeof ways / sizeof *ways; ++k) {
             takes &= strcmp(g->instructions[i].opcode, ways[k]) != 0;
         }
@@ -555,7 +559,7 @@ uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number) {
     return best;
 }
 
-size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room) {
+size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room, bool moved) {
     const struct aligned_function *f = function_at(x, side, number);
     if (f == NULL || room == 0) {
         return 0;
@@ -569,7 +573,7 @@ size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32
     seen[queue[0]] = true;
     for (size_t at = 0; at < end && count < room; ++at) {
         const uint32_t i = queue[at];
-        if (!is_same(x, side, f->base[side] + i)) {
+        if (!is_same(x, side, f->base[side] + i, moved)) {
             out[count++] = (uint32_t)f->base[side] + i;
         }
         const struct aligned_text *t = &texts[i];
@@ -579,7 +583,7 @@ size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32
                 for (uint32_t n = 0; n < texts[d].given; ++n) {
                     gives |= texts[d].registers[n] == t->registers[k];
                 }
-                if (gives && !seen[d] && !is_same(x, side, f->base[side] + d)) {
+                if (gives && !seen[d] && !is_same(x, side, f->base[side] + d, moved)) {
                     seen[d] = true;
                     queue[end++] = d;
                 }

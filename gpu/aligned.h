@@ -57,12 +57,16 @@ struct aligned_counts aligned_count(const struct aligned *x, const char *const *
 
 /* The number of the last one at or above `number` that is not paired, or paired as changed or by other registers, and
  * gives no register - a store, a copy, a barrier, a wait -, or, where there is none above, the first one below;
- * ALIGNED_NONE: none in the function. */
-uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number);
+ * ALIGNED_NONE: none in the function. moved: so are those that only moved and access memory or synchronise. */
+uint32_t aligned_effect(const struct aligned *x, int side, uint32_t number, bool moved);
+
+/* A load, store, copy, atomic, barrier, wait or fence; of parameters none. */
+bool aligned_accesses_memory(const struct ptx_instruction *in);
 
 /* What of the texts can make a pair give other values where all pairs before it gave the same: itself where it is not
  * ALIGNED_SAME; what gives a register that it reads and is alone, and so on through those that are alone; and changed
- * ones that do. Numbers of `side`, at most `room`, nearest first; returns how many. */
-size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room);
+ * ones that do. Numbers of `side`, at most `room`, nearest first; returns how many. moved: as
+ * above. */
+size_t aligned_causes(const struct aligned *x, int side, uint32_t number, uint32_t *out, size_t room, bool moved);
 
 #endif

@@ -157,3 +157,13 @@ void aligned_texts_free(struct aligned_text *t, const struct ptx_function *f) {
     }
     free(t);
 }
+
+bool aligned_accesses_memory(const struct ptx_instruction *in) {
+    static const char *const names[] = {"ld",  "ldu",     "ldmatrix", "st",       "stmatrix", "cp",    "red", "atom",
+                                        "bar", "barrier", "membar",   "mbarrier", "fence",    "wgmma", NULL};
+    const char *const *n = names;
+    while (*n != NULL && strcmp(in->opcode, *n) != 0) {
+        ++n;
+    }
+    return *n != NULL && (in->part_count == 0 || strcmp(in->parts[0], "param") != 0);
+}

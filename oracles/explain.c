@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const stage_names[STAGES] = {"staging", "fragments", "sums", "rescale", "store"};
 
@@ -16,6 +17,15 @@ bool stage_named(const char *name, enum stage_kind *kind) {
         }
     }
     return false;
+}
+
+const char *stage_file(const struct stages *s) {
+    const char *path = s->content.spec->path;
+    char *here = getcwd(NULL, 0);
+    const size_t n = here != NULL ? strlen(here) : 0;
+    const bool below = n > 0 && strncmp(path, here, n) == 0 && path[n] == '/' && path[n + 1] != 0;
+    free(here);
+    return below ? path + n + 1 : path;
 }
 
 void stage_skip(struct stages *s, enum stage_kind kind, char *why) {
@@ -249,7 +259,7 @@ char *unfit_text(struct stages *s, bool *all) {
             first = must_format("%s opened %" PRIu64 " barrier%s, and `stages` of %s has it come to %" PRIu64
                                 " for %" PRIu64 " stage%s",
                                 block_text(block), s->ahead->barriers[i], s->ahead->barriers[i] == 1 ? "" : "s",
-                                s->content.spec->path, needed, stages, stages == 1 ? "" : "s");
+                                stage_file(s), needed, stages, stages == 1 ? "" : "s");
         }
     }
     *all = unfit == s->ahead->blocks;

@@ -79,6 +79,12 @@ static bool is_update(const struct evidence *e, const struct event *v) {
     return n > 0 && n == m && memcmp(from, to, n) == 0 && x->ptx_line < y->ptx_line;
 }
 
+/* In the program, whatever the order of execution is. */
+static bool stands_before(const struct evidence *e, size_t a, size_t b) {
+    const struct trace *t = e->trace;
+    return a < t->site_count && b < t->site_count && t->sites[a].ptx_line < t->sites[b].ptx_line;
+}
+
 struct mistake {
     const char *cause, *text;
 };
@@ -134,7 +140,10 @@ static struct mistake mistake_of(const struct evidence *e, const struct event *v
     return (struct mistake){
         "barrier", o->store || v->warp == o->warp
                        ? "a missing __syncthreads() between the two, or a barrier that not all of the warps share"
-                       : "a missing __syncthreads() after the last load and before the next store"};
+                   : !stands_before(e, v->instruction, o->instruction)
+                       ? "a missing __syncthreads() after the last load and before the next store"
+                       : "a missing __syncthreads() between this store and this load (in a loop: or after the load, "
+                         "before the next store)"};
 }
 
 /* An earlier event is of the same two instructions, seen from the other side. */
@@ -156,7 +165,8 @@ static char *summary_of(const struct evidence *e, const struct event *v) {
     char *others = access_text(e, v->other.instruction, v->other.bytes, v->other.store);
     switch (v->kind) {
     case EVENT_RACE:
-        text = must_format("%s at byte %" PRId64 " of %s%s races with a %s", mine, v->offset, kind, name, others);
+        text = must_format("%s at byte %" PRId64 " of %s%s races with a%s %s", mine, v->offset, kind, name,
+                           others[0] == '8' ? "n" : "", others);
         break;
     case EVENT_ASYNC_PENDING:
         text = must_format("%s at byte %" PRId64 " of %s%s, %s", mine, v->offset, kind, name,

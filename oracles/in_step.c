@@ -343,8 +343,8 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
 }
 
 enum in_step_verdict in_step_verdict(const struct in_step *x) {
-    return x->output.buffer != NULL || x->ran[0] != x->ran[1] ? IN_STEP_DIFFERS
-           : x->earliest < 0                                  ? IN_STEP_SAME
-           : x->exact                                         ? IN_STEP_DIFFERS
-                                                              : IN_STEP_CANNOT_JUDGE;
+    return x->judged_apart || x->output.buffer != NULL || x->ran[0] != x->ran[1] ? IN_STEP_DIFFERS
+           : x->earliest < 0                                                     ? IN_STEP_SAME
+           : x->exact                                                            ? IN_STEP_DIFFERS
+                                                                                 : IN_STEP_CANNOT_JUDGE;
 }

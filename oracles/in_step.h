@@ -64,9 +64,11 @@ struct in_step_causes { /* of the first difference of all, or where there is non
     enum {
         CAUSE_OPERANDS,
         CAUSE_MEMORY,
-        CAUSE_NEAR
-    } by; /* what it reads comes from them; they store, copy, wait or
-           * synchronise; or they are the last ones before it */
+        CAUSE_NEAR,
+        CAUSE_CONTROL,
+        CAUSE_EFFECT
+    } by; /* what it reads comes from them; they store, copy, wait or synchronise; they are the last ones before it;
+           * they decide which lanes execute it; no step differs, and they access memory or synchronise */
 };
 
 struct parting { /* where the first warp goes on by other instructions */
@@ -94,6 +96,7 @@ struct output_difference { /* of the first buffer that differs its first cell */
 struct in_step {
     const struct ptx_module *modules[2];
     bool ran[2];                   /* its launches ran to their ends */
+    bool judged_apart;             /* the verdicts differ: the caller says so, once both were judged */
     uint64_t steps, together;      /* of B, that were compared; of those in step */
     uint64_t warps, parted;        /* of all blocks */
     struct aligned_counts aligned; /* of what the launches may execute */
@@ -114,8 +117,9 @@ bool in_step_run(const struct trial *a, const struct trial *b, struct in_step *o
 #define IN_STEP_MOST (UINT64_C(1) << 23)
 
 enum in_step_verdict {
-    IN_STEP_SAME,         /* the output is equal, and so is every step that was compared */
-    IN_STEP_DIFFERS,      /* the output, or, of programs that are exact, a step; or one of them alone runs to its end */
+    IN_STEP_SAME,    /* the output is equal, and so is every step that was compared */
+    IN_STEP_DIFFERS, /* the verdict, the output, or, of programs that are exact, a step; or one of them alone runs to
+                        its end */
     IN_STEP_CANNOT_JUDGE, /* the output is equal, a step is not, and that may be the builds' own affair */
 };
 enum in_step_verdict in_step_verdict(const struct in_step *x);

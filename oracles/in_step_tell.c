@@ -60,8 +60,9 @@ static void add_cause(struct comparison *x, int side, uint32_t number) {
     }
 }
 
-/* Of the two instructions, where they are no NULL. itself: what it reads differs, if anything does. False: none. */
-static bool find_causes_of(struct comparison *x, const struct ptx_instruction *const of[2], int by) {
+/* Of the two instructions, where they are no NULL; moved: what only moved may be a cause, where it accesses memory.
+ * itself: what it reads differs, if anything does. False: none. */
+static bool find_causes_of(struct comparison *x, const struct ptx_instruction *const of[2], int by, bool moved) {
     bool found = false;
     x->out->causes.by = by;
     for (int k = 0; k < 2; ++k) {
@@ -72,11 +73,11 @@ static bool find_causes_of(struct comparison *x, const struct ptx_instruction *c
             continue;
         }
         if (by == CAUSE_MEMORY) {
-            at[0] = aligned_effect(x->programs, k, number);
+            at[0] = aligned_effect(x->programs, k, number, moved);
             n = at[0] != ALIGNED_NONE;
         } else {
             n = by == CAUSE_NEAR ? near_causes(x->programs, k, number, at)
-                                 : aligned_causes(x->programs, k, number, at, CAUSES + 1);
+                                 : aligned_causes(x->programs, k, number, at, CAUSES + 1, moved);
         }
         for (size_t i = 0; i < n; ++i) {
             if (at[i] != number || x->out->earliest < 0) {
@@ -86,6 +87,52 @@ static bool find_causes_of(struct comparison *x, const struct ptx_instruction *c
         found |= n > 0;
     }
     return found;
+}
+
+/* Where a lane executes it in one program alone: a guard, a branch or the predicate of one that is not alike, the last
+ * one above it in either, and what else gives that predicate. */
+static bool find_control(struct comparison *x, const struct ptx_instruction *const of[2]) {
+    static const char *const ways[] = {"bra", "brx", "ret", "exit", "setp"};
+    bool found = false;
+    for (int k = 0; k < 2; ++k) {
+        const uint32_t number = of[k] != NULL ? aligned_number(x->programs, k, of[k]) : ALIGNED_NONE;
+        size_t count = 0;
+        for (uint32_t i = number != ALIGNED_NONE ? number + 1 : 0; i-- > 0 && count < 2;) {
+            const struct ptx_instruction *in = aligned_instruction(x->programs, k, i);
+            if (in != of[k] - (number - i)) {
+                break; /* another function's */
+            }
+            const enum aligned_how how = (enum aligned_how)x->programs->how[k][i];
+            bool decides = in->guard >= 0;
+            for (size_t w = 0; w < sizeof ways / sizeof *ways; ++w) {
+                decides |= strcmp(in->opcode, ways[w]) == 0;
+            }
+            if (decides && how != ALIGNED_SAME && how != ALIGNED_MOVED) {
+                add_cause(x, k, i);
+                ++count;
+            }
+        }
+        found |= count > 0;
+    }
+    x->out->causes.by = found ? CAUSE_CONTROL : x->out->causes.by;
+    return found;
+}
+
+/* No step differs, nor the output: what accesses memory, waits or synchronises and is not alike; what stands in one
+ * program alone goes first. */
+static void find_effects(struct comparison *x) {
+    x->out->causes.by = CAUSE_EFFECT;
+    for (int moved = 0; moved < 2; ++moved) {
+        for (int k = 0; k < 2; ++k) {
+            for (uint32_t i = 0; i < x->programs->count[k]; ++i) {
+                const enum aligned_how how = (enum aligned_how)x->programs->how[k][i];
+                if (how != ALIGNED_SAME && (how == ALIGNED_MOVED) == (moved == 1) &&
+                    aligned_accesses_memory(aligned_instruction(x->programs, k, i))) {
+                    add_cause(x, k, i);
+                }
+            }
+        }
+    }
 }
 
 static void find_causes(struct comparison *x) {
@@ -101,10 +148,21 @@ static void find_causes(struct comparison *x) {
         const uint32_t number = aligned_number(x->programs, 1, of[1]);
         out->first[out->earliest].how = (enum aligned_how)x->programs->how[1][number];
     }
-    (void)((out->parting.found && !paired) || find_causes_of(x, of, CAUSE_OPERANDS) ||
-           find_causes_of(x, of, CAUSE_MEMORY));
+    const struct difference *d = step ? &out->first[out->earliest] : NULL;
+    if (paired && d->side[0].executed != d->side[1].executed && find_control(x, of)) {
+        return;
+    }
+    if (!step && !out->parting.found && out->output.buffer == NULL) {
+        find_effects(x);
+        return;
+    }
+    for (int moved = 0; moved < 2 && (paired || !out->parting.found); ++moved) {
+        if (find_causes_of(x, of, CAUSE_OPERANDS, moved) || find_causes_of(x, of, CAUSE_MEMORY, moved)) {
+            break;
+        }
+    }
     if (out->causes.count[0] + out->causes.count[1] == 0 && !paired) {
-        find_causes_of(x, of, CAUSE_NEAR);
+        find_causes_of(x, of, CAUSE_NEAR, false);
     }
 }
 

@@ -43,6 +43,7 @@ void outcome_free(struct outcome *o) {
     free(o->id);
     free(o->about);
     free(o->rerun);
+    free(o->variant);
     free(o->why);
     for (size_t i = 0; i < o->print_count; ++i)
         free(o->prints[i].text);

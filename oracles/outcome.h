@@ -8,11 +8,12 @@
 enum { OUTCOME_SCHEDULES = 3 };
 
 struct outcome {
-    char *id;     /* of the case, or the launch file's path */
-    char *about;  /* kernel's name */
-    char *rerun;  /* the command that runs it again, or NULL */
-    bool skipped; /* selected, but what it needs is not there; see why */
-    char *why;    /* of a skip, or NULL */
+    char *id;      /* of the case, or the launch file's path */
+    char *about;   /* kernel's name */
+    char *rerun;   /* the command that runs it again, or NULL */
+    char *variant; /* what tells it from other runs of this id: "FILE NAME=VALUE", or NULL */
+    bool skipped;  /* selected, but what it needs is not there; see why */
+    char *why;     /* of a skip, or NULL */
     struct findings findings;
     enum ruling rulings[ORACLES_MAX];                 /* by index in oracles[]; meaningless when skipped or refused */
     bool ruled[ORACLES_MAX];                          /* by index in oracles[]: some launch had something for it */

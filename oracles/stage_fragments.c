@@ -387,7 +387,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
 void fragments_report(struct stages *s, const struct trace *t) {
     struct fragments *f = s->fragments;
     if (!s->content.spec->mma.given) {
-        stage_skip(s, STAGE_FRAGMENTS, must_format("%s has no `mma`", s->content.spec->path));
+        stage_skip(s, STAGE_FRAGMENTS, must_format("%s has no `mma`", stage_file(s)));
         return;
     }
     bool all;

@@ -246,7 +246,7 @@ static bool is_shifted(struct stages *s, const struct probe_barrier *at) {
             if (g->shifted == NULL) {
                 g->shifted = must_format("%s holds stage %" PRIu64 " at the barrier where `stages` of %s has stage "
                                          "%" PRIu64 " full, and the run has a race, to be mended first",
-                                         block_text(at->place.block), k, s->content.spec->path, g->next);
+                                         block_text(at->place.block), k, stage_file(s), g->next);
             }
             return true;
         }
@@ -439,7 +439,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
 void staging_report(struct stages *s, const struct trace *t) {
     struct staging *g = s->staging;
     if (!content_given(s->content.spec)) {
-        stage_skip(s, STAGE_STAGING, must_format("no plane of %s has `content`", s->content.spec->path));
+        stage_skip(s, STAGE_STAGING, must_format("no plane of %s has `content`", stage_file(s)));
         return;
     }
     bool all;

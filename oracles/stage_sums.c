@@ -278,7 +278,7 @@ static void add_fault(struct stages *s, const struct trace *t, size_t lead) {
 void sums_report(struct stages *s, const struct trace *t) {
     struct sums *f = s->sums;
     if (!s->content.spec->mma.given) {
-        stage_skip(s, STAGE_SUMS, must_format("%s has no `mma`", s->content.spec->path));
+        stage_skip(s, STAGE_SUMS, must_format("%s has no `mma`", stage_file(s)));
         return;
     }
     if (f->compared == 0) {

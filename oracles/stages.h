@@ -79,6 +79,8 @@ bool block_fits(struct stages *s, const struct probe_place *at);
 /* "2 of 4 blocks: block (1,0,0) opened 0 of the 3 barriers that ...", owned by the caller; NULL: all fit. *all: none
  * does. */
 char *unfit_text(struct stages *s, bool *all);
+/* The launch file's path, without the working folder where it lies below that; a part of the spec's. */
+const char *stage_file(const struct stages *s);
 /* Not judged, and why (taken over). */
 void stage_skip(struct stages *s, enum stage_kind kind, char *why);
 /* Judged: CLEAN, or FOUND when something is wrong. */

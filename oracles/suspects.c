@@ -116,7 +116,8 @@ static int tells(const struct clue *c) {
     enum stage_kind stage;
     if (stage_named(c->by, &stage)) {
         const bool nobody = c->f->where.instruction == NULL;
-        return c->f->suspects == NULL ? 8 : nobody ? 45 : 70;
+        const bool follows = c->kind != SUSPECT_STAGING + (unsigned)stage;
+        return c->f->suspects == NULL ? 8 : nobody || follows ? 45 : 70;
     }
     for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
         if (clue_is(c, of[i].by)) {
@@ -164,6 +165,16 @@ static bool is_alone(const struct clues *c) {
     return roots == 1;
 }
 
+/* Another result has wrong bits as well, and the title must say which of them is meant. */
+static bool other_result_wrong(const struct clues *c, const struct finding *f) {
+    bool other = false;
+    for (size_t i = 0; i < c->count; ++i) {
+        const struct finding *g = clue_is(&c->items[i], "parity") ? c->items[i].f : NULL;
+        other |= g != NULL && g->where.buffer != NULL && strcmp(g->where.buffer, f->where.buffer) != 0;
+    }
+    return other;
+}
+
 static char *title_of(const struct clues *c, size_t root, const struct clue *x) {
     if (x->probe != NULL) {
         return must_format("%s: %s", x->probe->suspect != NULL ? x->probe->suspect : "other elements consumed",
@@ -172,7 +183,12 @@ static char *title_of(const struct clues *c, size_t root, const struct clue *x) 
     const struct finding *f = x->f;
     enum stage_kind stage;
     if (clue_is(x, "parity")) {
-        return title_of_result(c, root, f);
+        char *mistake = title_of_result(c, root, f), *of = NULL;
+        if (f->where.buffer != NULL && other_result_wrong(c, f)) {
+            of = must_format("%s (%s)", mistake, f->where.buffer);
+            free(mistake);
+        }
+        return of != NULL ? of : mistake;
     }
     const char *mistake = f->suspects != NULL ? f->suspects : f->summary;
     if (!stage_named(x->by, &stage)) {
@@ -384,6 +400,20 @@ static void also_canary(const struct suspects_input *in, struct suspects *s) {
     }
 }
 
+/* Bits that a race may have made: in another order they are others. */
+static void also_race(struct suspects *s) {
+    bool open = false;
+    for (size_t i = 0; i < s->count; ++i) {
+        for (size_t k = 0; s->items[i].kind == SUSPECT_RACE && k < s->items[i].why_count; ++k) {
+            const char *by = s->items[i].whys[k].by;
+            open |= strcmp(by, "schedule") == 0 || strcmp(by, "parity") == 0;
+        }
+    }
+    if (open) {
+        also(s, "note", must_strdup("a race leaves the bits open: other faults may show when it is mended"));
+    }
+}
+
 /* ---- the whole ---- */
 
 static bool comes_first(const struct suspect *x, const struct suspect *y) {
@@ -465,6 +495,7 @@ void suspects_of(const struct suspects_input *in, struct suspects *out) {
     also_schedule(in->outcome, out);
     also_canary(in, out);
     also_counts(&c, out);
+    also_race(out);
     for (size_t i = 0; i < c.count; ++i) {
         free(c.items[i].text);
     }

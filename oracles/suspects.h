@@ -76,6 +76,7 @@ struct suspect_probe {   /* a rule that other elements were consumed by than the
     const char *text;    /* "rows 16..69 consumed row j mod 16 (want j)" */
     const char *suspect; /* the likely mistake, or NULL */
     size_t cells;        /* of the result that show it */
+    const char *result;  /* the buffer of that result; NULL: that of the contract */
 };
 
 /* Everything that was seen of one case. Only the first two must be there. */

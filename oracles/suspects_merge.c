@@ -153,6 +153,21 @@ static bool feeds(const struct clues *c, const struct clue *a, const struct clue
            same_buffer(&a->f->where, &b->f->where) && clue_share_load(c, a, b);
 }
 
+/* a: an mma too few. As many are missing in other warps; and where warps are compared mma by mma, those after the
+ * missing one have the operands of the next k. */
+static bool follows_missing(const struct clue *a, const struct clue *x) {
+    if (!clue_of_stage(a, STAGE_SUMS) || !is_cause(a->f, "fewer")) {
+        return false;
+    }
+    if (clue_of_stage(x, STAGE_SUMS) && is_cause(x->f, "fewer")) {
+        const char *p = strstr(a->f->summary, " executed "), *q = strstr(x->f->summary, " executed ");
+        return p != NULL && q != NULL && strcmp(p, q) == 0 && same_line(&a->f->where, &x->f->where);
+    }
+    const char *first = clue_line(x->f, "first"), *holds = clue_line(x->f, "holds");
+    return clue_of_stage(x, STAGE_FRAGMENTS) && first != NULL && strncmp(first, "mma ", 4) == 0 &&
+           strncmp(first, "mma 0 ", 6) != 0 && holds != NULL && strncmp(holds, "k + ", 4) == 0;
+}
+
 /* x comes of a, or both of one mistake. */
 static bool belongs(const struct clues *c, const struct clue *a, const struct clue *x) {
     if (a->f == NULL || x->f == NULL || !same_launch(a->f, x->f)) {
@@ -175,7 +190,7 @@ static bool belongs(const struct clues *c, const struct clue *a, const struct cl
     if (clue_is(x, "canary") && (clue_is(a, "guard") || clue_is(a, "canary")) && same_gap(c, a->f, x->f)) {
         return true;
     }
-    if (feeds(c, a, x)) {
+    if (feeds(c, a, x) || follows_missing(a, x)) {
         return true;
     }
     if (clue_is(a, "coverage") && (clue_is(x, "coverage") || clue_of_stage(x, STAGE_STORE))) {
@@ -235,8 +250,32 @@ static size_t first_of(const struct clues *c, enum suspect_kind from, enum suspe
     return best;
 }
 
+/* It goes with wrong bits alone, which nothing upstream explains. */
+static bool clue_of_bits(const struct clues *c, size_t i) {
+    const struct clue *root = &c->items[clue_root(c, i)];
+    return !root->dropped && root->kind >= SUSPECT_PROBE && root->kind <= SUSPECT_BITS;
+}
+
 static bool has_word(const char *text, const char *word) {
     return text != NULL && strstr(text, word) != NULL;
+}
+
+/* The staging whose plane must hold the field of that side: "weight" and q, or d, ds, dm, sum. */
+static size_t staging_of(const struct clues *c, const char *operand, bool codes) {
+    static const char *const sides[] = {"weight", "activation"};
+    for (size_t s = 0; operand != NULL && s < sizeof sides / sizeof *sides; ++s) {
+        const size_t n = strlen(sides[s]);
+        for (size_t i = 0; strncmp(operand, sides[s], n) == 0 && i < c->count; ++i) {
+            const char *held = clue_of_stage(&c->items[i], STAGE_STAGING) && !c->items[i].dropped
+                                   ? strstr(c->items[i].f->summary, "must hold ")
+                                   : NULL;
+            held = held != NULL && strncmp(held + 10, sides[s], n) == 0 ? held + 10 + n : "";
+            if (strncmp(held, codes ? ".q " : ".d", 2 + codes) == 0 || (!codes && strncmp(held, ".s", 2) == 0)) {
+                return i;
+            }
+        }
+    }
+    return c->count;
 }
 
 /* The group that what was consumed speaks of: codes go through the fragments, scales do not. */
@@ -247,6 +286,7 @@ static size_t target_of(const struct clues *c, const char *operand) {
     const bool scales = has_word(operand, "scales") || has_word(operand, "minima") || has_word(operand, "sums");
     size_t at = c->count;
     at = codes ? first_of(c, fragments, fragments) : scales ? first_of(c, rescale, rescale) : at;
+    at = at == c->count && (codes || scales) ? staging_of(c, operand, codes) : at;
     at = at == c->count ? first_of(c, SUSPECT_STAGING, last) : at;
     return at == c->count ? first_of(c, SUSPECT_LAUNCH, last) : at;
 }
@@ -266,9 +306,78 @@ static bool races_change_nothing(const struct clues *c) {
     return only_races && o->schedule_count > 1;
 }
 
+/* A rule of scales or minima alone that other ones were consumed by: no part of wrong codes, and no rest of them. */
+static bool is_plain_of_scales(const struct suspect_probe *p) {
+    static const char *const vague[] = {"nothing", "no item", "no number", "several", "times", " added"};
+    bool plain = p->suspect != NULL && (has_word(p->operand, "scales") || has_word(p->operand, "minima")) &&
+                 !has_word(p->operand, "codes") && !has_word(p->operand, "products");
+    for (size_t i = 0; i < sizeof vague / sizeof *vague; ++i) {
+        plain = plain && !has_word(p->text, vague[i]);
+    }
+    return plain;
+}
+
+static bool same_side(const struct suspect_probe *p, const struct suspect_probe *q) {
+    const size_t word = strcspn(p->operand, " ");
+    return strncmp(p->operand, q->operand, word + 1) == 0;
+}
+
+/* What the staging had wrong are codes, in a plane of them alone. */
+static bool of_codes(const struct clue *x) {
+    return clue_of_stage(x, STAGE_STAGING) &&
+           (has_word(x->f->summary, "must hold weight.q ") || has_word(x->f->summary, "must hold activation.q "));
+}
+
+/* The group of `to` may be what clue i, a plain rule of scales, comes of: one mistake in the rescaling has one rule on
+ * one side, and codes that are staged or loaded wrong leave scales alone. */
+static bool may_explain(const struct clues *c, size_t to, size_t i) {
+    const size_t root = clue_root(c, to);
+    const struct suspect_probe *p = c->items[i].probe;
+    bool codes_alone = true, other_rule = false, rescale = false;
+    for (size_t k = 0; k < c->count; ++k) {
+        const struct clue *x = &c->items[k];
+        if (clue_root(c, k) != root || x->kind >= SUSPECT_PROBE) {
+            const bool rule = clue_root(c, k) == root && k < i && x->probe != NULL && is_plain_of_scales(x->probe);
+            other_rule |= rule && (!same_side(p, x->probe) || strcmp(p->suspect, x->probe->suspect) != 0);
+            continue;
+        }
+        codes_alone &= of_codes(x) || clue_of_stage(x, STAGE_FRAGMENTS) || clue_of_stage(x, STAGE_SUMS);
+        rescale |= clue_of_stage(x, STAGE_RESCALE);
+    }
+    return !codes_alone && !(rescale && other_rule);
+}
+
+static bool has_spot(const struct where *w) {
+    return w->place != 0 || w->ptx_line > 0;
+}
+
+/* Wrong bits of two results, which two lines store. */
+static bool two_results(const struct where *a, const struct where *b) {
+    return a->buffer != NULL && b->buffer != NULL && !same_buffer(a, b) && has_spot(a) && has_spot(b) &&
+           !same_spot(a, b) && !same_line(a, b);
+}
+
+/* Truth, other buffers of the same store: of what is ahead the same result, else one that may be stored with it. */
+static void attach_bits(struct clues *c, size_t i) {
+    size_t to = c->count;
+    bool same = false;
+    for (size_t k = 0; k < i; ++k) {
+        const struct clue *x = &c->items[k];
+        if ((x->kind != SUSPECT_PROBE && x->kind != SUSPECT_BITS) || x->f == NULL ||
+            two_results(&x->f->where, &c->items[i].f->where)) {
+            continue;
+        }
+        const bool own = same_buffer(&x->f->where, &c->items[i].f->where);
+        to = to == c->count || (own && !same) ? k : to;
+        same |= own;
+    }
+    if (to < c->count) {
+        join(c, to, i);
+    }
+}
+
 static void attach_results(struct clues *c) {
     const bool apart = races_change_nothing(c);
-    size_t parity = c->count;
     for (size_t i = 0; i < c->count; ++i) {
         struct clue *x = &c->items[i];
         if (x->kind != SUSPECT_PROBE && x->kind != SUSPECT_BITS) {
@@ -276,19 +385,23 @@ static void attach_results(struct clues *c) {
         }
         const char *operand = x->probe != NULL ? x->probe->operand : x->f != NULL ? clue_line(x->f, "probe") : NULL;
         const size_t to = apart ? c->count : target_of(c, operand);
+        if (to < c->count && x->probe != NULL && is_plain_of_scales(x->probe) && !may_explain(c, to, i)) {
+            continue; /* it stands for a mistake of its own */
+        }
         if (to < c->count) {
             join(c, to, i);
-        } else if (x->probe == NULL && x->f != NULL && parity < c->count) {
-            join(c, parity, i); /* truth, other buffers */
         } else if (x->probe == NULL && x->f != NULL) {
-            parity = i;
+            attach_bits(c, i);
         }
     }
 }
 
-/* Probes of one field, or of one operand with one mistake; the first one has what parity says. */
+static bool other_result(const struct suspect_probe *p, const char *buffer) {
+    return p->result != NULL && buffer != NULL && strcmp(p->result, buffer) != 0;
+}
+
+/* Probes of one field, or of one operand with one mistake, in one result; the first one has what parity says of it. */
 static void join_probes(struct clues *c) {
-    size_t first = c->count;
     for (size_t i = 0; i < c->count; ++i) {
         const struct suspect_probe *p = c->items[i].probe;
         for (size_t k = 0; p != NULL && k < i; ++k) {
@@ -296,15 +409,19 @@ static void join_probes(struct clues *c) {
             const size_t word = strcspn(p->operand, " ");
             const bool alike = q != NULL && p->suspect != NULL && q->suspect != NULL &&
                                strcmp(p->suspect, q->suspect) == 0 && strncmp(p->operand, q->operand, word) == 0;
-            if (alike || (q != NULL && strcmp(p->operand, q->operand) == 0)) {
+            if ((alike || (q != NULL && strcmp(p->operand, q->operand) == 0)) && !other_result(p, q->result)) {
                 join(c, k, i);
             }
         }
-        first = p != NULL && first == c->count ? i : first;
     }
-    for (size_t i = 0; first < c->count && i < c->count; ++i) {
-        if (clue_is(&c->items[i], "parity") && is_root(c, i)) {
-            join(c, first, i);
+    for (size_t i = 0; i < c->count; ++i) {
+        size_t of = 0;
+        while (of < c->count && (c->items[of].probe == NULL || c->items[i].f == NULL ||
+                                 other_result(c->items[of].probe, c->items[i].f->where.buffer))) {
+            ++of;
+        }
+        if (clue_is(&c->items[i], "parity") && of < c->count && clue_of_bits(c, i)) {
+            join(c, of, i);
         }
     }
 }
@@ -351,7 +468,21 @@ static void attach_counts(struct clues *c) {
     }
 }
 
+/* Fragments that an mma too few shows are told with the sums. */
+static void demote_shifted(struct clues *c) {
+    for (size_t i = 0; i < c->count; ++i) {
+        for (size_t k = 0; k < c->count; ++k) {
+            const struct clue *a = &c->items[k];
+            if (c->items[i].f != NULL && a->f != NULL && same_launch(a->f, c->items[i].f) &&
+                clue_of_stage(&c->items[i], STAGE_FRAGMENTS) && follows_missing(a, &c->items[i])) {
+                c->items[i].kind = SUSPECT_SUMS;
+            }
+        }
+    }
+}
+
 void clues_merge(struct clues *c) {
+    demote_shifted(c);
     for (size_t i = 0; i < c->count; ++i) {
         for (size_t k = 0; k < i; ++k) {
             if (clue_root(c, i) != clue_root(c, k) &&

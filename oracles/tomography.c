@@ -15,8 +15,8 @@ static const char *joined_suspect(const char *operands, const char *own) {
     return own != NULL && (weight || activation) ? suspect_of_all(weight) : own;
 }
 
-void probe_line(struct tomography *x, char *operand, char *text, const char *suspect, size_t cells, char *basis,
-                bool wrong) {
+void probe_line(struct tomography *x, char *operand, const char *result, char *text, const char *suspect, size_t cells,
+                char *basis, bool wrong) {
     for (size_t i = 0; i < x->line_count; ++i) { /* the same of another operand is one line */
         struct tomography_line *l = &x->lines[i];
         if (strcmp(l->text, text) == 0 && l->wrong == wrong) {
@@ -34,7 +34,8 @@ void probe_line(struct tomography *x, char *operand, char *text, const char *sus
         }
     }
     x->lines = must_realloc(x->lines, x->line_count + 1, sizeof *x->lines);
-    x->lines[x->line_count++] = (struct tomography_line){operand, text, suspect, cells, basis, wrong};
+    x->lines[x->line_count++] = (struct tomography_line){
+        operand, result != NULL ? must_strdup(result) : NULL, text, suspect, cells, basis, wrong};
 }
 
 void probe_note(struct tomography *x, char *text) {
@@ -72,6 +73,7 @@ bool tomography_wrong(const struct tomography *x) {
 void tomography_free(struct tomography *x) {
     for (size_t i = 0; i < x->line_count; ++i) {
         free(x->lines[i].operand);
+        free(x->lines[i].result);
         free(x->lines[i].text);
         free(x->lines[i].basis);
     }

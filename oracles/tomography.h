@@ -14,6 +14,7 @@ enum { TOMOGRAPHY_LAUNCHES = 256, PROBE_MOST_CELLS = 1 << 20 };
 
 struct tomography_line { /* one rule that other elements were consumed by than the contract says */
     char *operand;       /* "weight codes", "weight scales", "activation codes" ..., or the name of a buffer */
+    char *result;        /* the buffer whose cells show it; NULL: that of the contract */
     char *text;          /* "rows 16..69 consumed row j mod 16 (want j)" */
     const char *suspect; /* the likely mistake, static, or NULL */
     size_t cells;        /* of the result that show it */

@@ -121,6 +121,38 @@ static void shift_elements(struct launch_buffer *buffer, size_t bytes, long long
     free(old);
 }
 
+static double value_of(const char *type, size_t bytes, const uint8_t *at) {
+    uint64_t v = 0;
+    if (is_float(type)) {
+        return get_float(type, bytes, at);
+    }
+    memcpy(&v, at, bytes);
+    return (double)v;
+}
+
+/* At least half of the elements are as much above the one before them, so that one more in the value and one more in
+ * the index give the same. The step is that of a majority vote. */
+static bool is_even(const char *type, size_t bytes, const struct launch_buffer *buffer) {
+    const size_t n = buffer->bytes / bytes;
+    double step = 0;
+    size_t votes = 0, same = 0;
+    for (int turn = 0; turn < 2; ++turn) {
+        for (size_t i = 1; i < n; ++i) {
+            const double d =
+                value_of(type, bytes, buffer->data + i * bytes) - value_of(type, bytes, buffer->data + (i - 1) * bytes);
+            if (turn == 1) {
+                same += d == step;
+            } else if (votes == 0) {
+                step = d;
+                votes = 1;
+            } else {
+                votes = d == step ? votes + 1 : votes - 1;
+            }
+        }
+    }
+    return n > 2 && 2 * same >= n - 1;
+}
+
 static void fill(struct bound *b, void *context) {
     const struct filling *f = context;
     for (size_t k = 0; k < b->launch.buffer_count; ++k) {
@@ -141,6 +173,7 @@ static void fill(struct bound *b, void *context) {
             }
         }
         if (f->shifted == k) {
+            f->x->even[k] = is_even(a->type, a->type_bytes, buffer);
             shift_elements(buffer, a->type_bytes, f->shift);
         }
     }
@@ -217,6 +250,7 @@ static void describe(struct plain *x, const struct bound *b) {
     x->base = must_calloc(x->buffers, sizeof *x->base);
     x->noisy = must_calloc(x->buffers, sizeof *x->noisy);
     x->unwritten = must_calloc(x->buffers, sizeof *x->unwritten);
+    x->even = must_calloc(x->buffers, sizeof *x->even);
     for (size_t i = 0; i < x->buffers; ++i) {
         x->described[i] = b->launch.buffers[i];
         x->described[i].data = x->described[i].written = NULL;
@@ -528,6 +562,7 @@ bool probe_buffers(struct prober *p, struct error *e) {
     free(x.base);
     free(x.noisy);
     free(x.unwritten);
+    free(x.even);
     free(x.described);
     free(x.types);
     return good;

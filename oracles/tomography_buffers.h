@@ -33,6 +33,8 @@ struct plain {
     size_t reserved;  /* launches that the inputs to come need */
     bool small;       /* elements are changed by little alone */
     bool partial;     /* of this input not every value was tried: what does not show is open */
+    bool *even; /* (buffers) elements of the launch file's own contents mostly differ by one and the same from their
+                 * neighbours; known after plain_shifted */
     struct launch_buffer *described; /* (buffers) sizes and names, no data */
     struct error *e;
 };
@@ -43,7 +45,7 @@ enum probe_end plain_launch(struct plain *x, const struct elements_changed *c, s
 enum probe_end plain_try(struct plain *x, const struct elements_changed *c, struct bound *b, bool *ran);
 /* The values to be put in for elements, one after another; returns how many. */
 size_t plain_values(const struct plain *x, enum element_value values[VALUES]);
-/* With the launch file's own contents, but of one buffer each element is the one `shift` on. */
+/* With the launch file's own contents, but of one buffer each element is the one `shift` on. Says whether x->even. */
 enum probe_end plain_shifted(struct plain *x, size_t buffer, long long shift, struct bound *b);
 /* Flags the cells of output o that differ from base. */
 void plain_changed(const struct plain *x, const struct bound *b, size_t o, bool *flags);

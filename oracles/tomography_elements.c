@@ -75,7 +75,7 @@ static void line(const struct teller *t, const bool *chosen, char *what, const c
     char *at = where(t, chosen);
     const size_t n = count_of(t, chosen);
     char *text = at != NULL ? must_format("%s of %s: %s", at, t->out, what) : must_strdup(what);
-    probe_line(t->x->p->out, must_strdup(t->in), text, suspect, n,
+    probe_line(t->x->p->out, must_strdup(t->in), t->out, text, suspect, n,
                must_format("%zu of %zu cells of %s, in %zu launches", n, t->d->cells, t->out, t->d->launches), wrong);
     free(at);
     free(what);
@@ -127,6 +127,17 @@ static bool is_plain(const struct teller *t, const bool *chosen, size_t covered,
     return plain;
 }
 
+/* Where the neighbours of an input differ by a constant, right elements with something added look like others: where
+ * each cell consumed its own, and where the rule of some right cells is that of the wrong ones, it may be either. */
+static bool may_be_arithmetic(const struct teller *t, const struct element_rule *got, const bool *chosen,
+                              const bool *wrong) {
+    bool some_right = false;
+    for (size_t i = 0; i < t->d->cells; ++i) {
+        some_right |= chosen[i] && !wrong[i];
+    }
+    return t->x->even[t->d->input] && (some_right || (got->kind == ELEMENT_AFFINE && got->a == 1 && got->b == 0));
+}
+
 /* One rule of those that are not told yet. False: there is none. */
 static bool tell_rule(struct teller *t, const bool *wrong, const char *want_text, const struct element_rule *want) {
     struct element_point *points = must_calloc(t->d->cells + 1, sizeof *points);
@@ -151,9 +162,15 @@ static bool tell_rule(struct teller *t, const bool *wrong, const char *want_text
     if (found) {
         char *text = element_rule_text(&r);
         const bool other = bad && want_text != NULL && strcmp(want_text, text) != 0;
-        char *what = other ? must_format("%s[i] consumed %s[%s] (want %s[%s])", t->out, t->in, text, t->in, want_text)
+        const bool either = other && may_be_arithmetic(t, &r, chosen, wrong);
+        char *what = other ? must_format("%s[i] consumed %s[%s] (want %s%s[%s])", t->out, t->in, text,
+                                         either ? "other arithmetic on it, or " : "", t->in, want_text)
                            : must_format("%s[i] consumed %s[%s]", t->out, t->in, text);
-        line(t, chosen, what, other ? suspect_of(&r, want) : NULL, other);
+        line(t, chosen, what,
+             either  ? "the right element with other arithmetic, or another index"
+             : other ? suspect_of(&r, want)
+                     : NULL,
+             other);
         free(text);
     }
     free(points);
@@ -164,11 +181,16 @@ static bool tell_rule(struct teller *t, const bool *wrong, const char *want_text
 /* Each alone where they are few; with what it should have been where that is known. */
 static void tell_cell(const struct teller *t, size_t i, const bool *wrong, const size_t *want) {
     const bool other = wrong != NULL && wrong[i] && want[i] != SIZE_MAX && want[i] != t->d->element[i];
-    char *wanted = other ? must_format(" (want %s[%zu])", t->in, want[i]) : must_strdup("");
+    const bool either = other && t->x->even[t->d->input];
+    char *wanted = other ? must_format(" (want %s%s[%zu])", either ? "other arithmetic on it, or " : "", t->in, want[i])
+                         : must_strdup("");
     bool *alone = must_calloc(t->d->cells + 1, sizeof *alone);
     alone[i] = true;
     line(t, alone, must_format("%s[%zu] consumed %s[%zu]%s", t->out, i, t->in, t->d->element[i], wanted),
-         other ? "another index" : NULL, other);
+         either  ? "the right element with other arithmetic, or another index"
+         : other ? "another index"
+                 : NULL,
+         other);
     free(alone);
     free(wanted);
 }
@@ -259,8 +281,8 @@ void plain_tell_unwritten(struct plain *x, size_t o, const bool *wrong) {
     }
     if (n > 0) {
         char *at = axis_words(state, cells, "cell");
-        probe_line(x->p->out, must_strdup(name), must_format("%s never written", at != NULL ? at : "every cell"), NULL,
-                   n, must_format("%zu of %zu cells of %s, in %zu launches", n, cells, name, x->p->out->launches),
+        probe_line(x->p->out, must_strdup(name), name, must_format("%s never written", at != NULL ? at : "every cell"),
+                   NULL, n, must_format("%zu of %zu cells of %s, in %zu launches", n, cells, name, x->p->out->launches),
                    bad > 0);
         free(at);
     }

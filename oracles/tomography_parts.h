@@ -76,9 +76,9 @@ void probe_summarise(struct prober *p, struct observations obs[FIELDS]);
 void probe_conclude(struct tomography *x, size_t wrong, bool stopped, const char *unit);
 /* What several fields show of one fault is left in one of them (tomography_sift.c). */
 void probe_sift(const struct prober *p, struct observations obs[FIELDS], const size_t place_values[FIELDS]);
-/* Appends. operand, text, basis are taken over. */
-void probe_line(struct tomography *x, char *operand, char *text, const char *suspect, size_t cells, char *basis,
-                bool wrong);
+/* Appends. operand, text, basis are taken over; result is copied, or NULL: the result of the contract. */
+void probe_line(struct tomography *x, char *operand, const char *result, char *text, const char *suspect, size_t cells,
+                char *basis, bool wrong);
 void probe_note(struct tomography *x, char *text);
 
 #endif

@@ -178,7 +178,7 @@ static void tell_sample(struct splitter *s, const struct sample *p, const char *
     const char *in = s->x->described[s->d->input].name, *out = s->x->described[s->d->output].name;
     const bool bad = others != NULL && p->count > 0 && s->wrong != NULL && s->wrong[p->cell];
     char *set = sample_text(in, p);
-    probe_line(s->x->p->out, must_strdup(in),
+    probe_line(s->x->p->out, must_strdup(in), out,
                others != NULL ? must_format("%s[%zu] consumed %s (most consumed %s)", out, p->cell, set, others)
                               : must_format("%s[%zu] consumed %s", out, p->cell, set),
                NULL, 1,
@@ -398,7 +398,7 @@ static bool tell_all(struct splitter *s, const struct sample *p, size_t samples)
         const char *in = s->x->described[s->d->input].name, *out = s->x->described[s->d->output].name;
         char *set = rule_text(s, &c, &r);
         char *rest = good < s->many ? must_format(" in %zu of %zu cells", good, s->many) : must_strdup("");
-        probe_line(s->x->p->out, must_strdup(in), must_format("%s[i] consumed %s%s", out, set, rest), NULL, good,
+        probe_line(s->x->p->out, must_strdup(in), out, must_format("%s[i] consumed %s%s", out, set, rest), NULL, good,
                    must_format("%zu of %zu cells of %s, in %zu launches", good, s->d->cells, out,
                                s->launches + s->d->launches),
                    false);

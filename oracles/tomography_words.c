@@ -171,7 +171,7 @@ static void add(struct writer *x, const bool *chosen, const char *verb, char *wh
     struct region p = region_of(x, chosen, x->scattered);
     char *where = region_text(x, &p);
     char *some = p.shown == p.box ? must_strdup("") : must_format(", %zu of %zu looked at there", p.shown, p.box);
-    probe_line(x->p->out, must_strdup(operand), must_format("%s %s %s", where, verb, what), suspect, p.cells,
+    probe_line(x->p->out, must_strdup(operand), NULL, must_format("%s %s %s", where, verb, what), suspect, p.cells,
                must_format("%zu of %zu looked at, in %zu launches%s", p.shown, x->o->count, x->o->launches, some),
                true);
     region_free(&p);

@@ -55,34 +55,58 @@ static void put_axis(FILE *out, const struct wrong_map *m, int axis, size_t scal
     }
 }
 
-/* What the colours mean, in a row below the map. */
-static void put_legend(FILE *out, const struct wrong_map *m, const char *what, size_t y) {
+/* The ground of all cells that there are: the last line of a sequence may end early. */
+static void put_ground(FILE *out, const struct wrong_map *m, size_t scale) {
+    const size_t rest = m->n[1] > 0 ? m->cells % m->n[1] : 0, lines = m->step[0] > 0 ? m->n[0] % m->step[0] : 0;
+    const bool alone = m->step[0] == 1 || lines == 1; /* the last part downwards is that line and no other */
+    const bool early = rest > 0 && alone;
+    const size_t full = m->parts[0] - early;
+    if (full > 0) {
+        fprintf(out, "<rect class=\"right\" x=\"%d\" y=\"%d\" width=\"%zu\" height=\"%zu\"/>\n", LEFT, TOP,
+                m->parts[1] * scale, full * scale);
+    }
+    if (early) {
+        fprintf(out, "<rect class=\"right\" x=\"%d\" y=\"%zu\" width=\"%zu\" height=\"%zu\"/>\n", LEFT,
+                TOP + full * scale, (rest + m->step[1] - 1) / m->step[1] * scale, scale);
+    }
+}
+
+/* What the colours mean, in a row below the map; out may be NULL. Returns where it ends. */
+static size_t put_legend(FILE *out, const struct wrong_map *m, const char *what, size_t y) {
     static const char *const parts[] = {"right", "up to a third", "up to two thirds", "more", "all"};
     const bool single = m->step[0] * m->step[1] == 1;
-    size_t x = LEFT;
+    size_t x = LEFT, end = LEFT;
     for (int shade = 0; shade <= SHADES; ++shade) {
         if (single && shade > 0 && shade < SHADES) {
             continue;
         }
-        fprintf(out, "<rect class=\"%s%.0d\" x=\"%zu\" y=\"%zu\" width=\"12\" height=\"12\"/>\n",
-                shade == 0 ? "right" : "w", shade, x, y);
         char text[64];
         snprintf(text, sizeof text, "%s%s%s", single && shade > 0 ? "" : parts[shade],
                  shade == SHADES && !single ? " " : "", shade == SHADES ? what : "");
-        fprintf(out, "<text class=\"axis\" x=\"%zu\" y=\"%zu\">%s</text>\n", x + 17, y + 10, text);
-        x += 17 + 6 * strlen(text) + 22;
+        const size_t at = x + 17;
+        end = at + 7 * strlen(text); /* of letters 11 pixels high */
+        x = at + 6 * strlen(text) + 22;
+        if (out == NULL) {
+            continue;
+        }
+        fprintf(out, "<rect class=\"%s%.0d\" x=\"%zu\" y=\"%zu\" width=\"12\" height=\"12\"/>\n",
+                shade == 0 ? "right" : "w", shade, at - 17, y);
+        fprintf(out, "<text class=\"axis\" x=\"%zu\" y=\"%zu\">%s</text>\n", at, y + 10, text);
     }
+    return end;
 }
 
 void heat_map_put(FILE *out, const struct wrong_map *m, const char *what) {
     const size_t scale = scale_of(m), width = m->parts[1] * scale, height = m->parts[0] * scale;
-    const size_t all = LEFT + (width > 360 ? width : 360) + 60;
+    const size_t legend = put_legend(NULL, m, what, 0) + 4, map = LEFT + (width > 360 ? width : 360) + 60;
+    const size_t all = legend > map ? legend : map;
     const char *down = m->axis[0], *across = m->axis[1] != NULL ? m->axis[1] : m->axis[0];
     fprintf(out,
             "<svg class=\"heat\" role=\"img\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
-            "aria-label=\"%zu of %zu cells are %s\">\n",
-            all, TOP + height + 30, all, TOP + height + 30, m->wrong, m->cells, what);
-    fprintf(out, "<rect class=\"right\" x=\"%d\" y=\"%d\" width=\"%zu\" height=\"%zu\"/>\n", LEFT, TOP, width, height);
+            "aria-label=\"%zu of %zu cell%s %s %s\">\n",
+            all, TOP + height + 30, all, TOP + height + 30, m->wrong, m->cells, m->cells == 1 ? "" : "s",
+            m->wrong == 1 ? "is" : "are", what);
+    put_ground(out, m, scale);
     for (int shade = 1; shade <= SHADES; ++shade) {
         put_shade(out, m, shade, scale);
     }

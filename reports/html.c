@@ -216,17 +216,20 @@ static void put_skipped(FILE *out, const struct html *h) {
     }
 }
 
-static void put_passed_case(FILE *out, const struct html *h, const struct outcome *o) {
+static void put_passed_case(FILE *out, const struct html *h, size_t i) {
+    const struct outcome *o = &h->outcomes[i];
     fputs("<li>", out);
     markup_text(out, o->id);
     if (!o->parity_judged) {
         fputs(" <span class=\"dim\">(parity not judged)</span>", out);
     }
-    size_t count;
-    const struct evidence_line *l = h->recorded != NULL ? recorded_of(h->recorded, o->id, &count) : NULL;
+    const char *state, *tone, *program = html_program_of(h, o->about);
+    const struct evidence_line *l = h->recorded != NULL ? html_line_of(h, o, html_detail(h, i), &state, &tone) : NULL;
     if (l != NULL) {
+        const bool same = program != NULL && strcmp(l->ptx, program) == 0;
         fputs(" <span class=\"dim\">", out);
-        char *text = must_format("(%s %s: %s)", l->device, l->date, verdict_name(l->verdict));
+        char *text = same ? must_format("(%s %s: %s)", l->device, l->date, verdict_name(l->verdict))
+                          : must_format("(evidence %s)", state);
         markup_text(out, text);
         free(text);
         fputs("</span>", out);
@@ -267,7 +270,7 @@ static void put_passed(FILE *out, const struct html *h) {
         fputs("<ul>\n", out);
         for (size_t k = i; k < row.end; ++k) {
             if (outcome_verdict(&h->outcomes[k]) == VERDICT_PASS) {
-                put_passed_case(out, h, &h->outcomes[k]);
+                put_passed_case(out, h, k);
             }
         }
         fputs("</ul>\n</details>\n", out);

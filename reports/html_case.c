@@ -215,10 +215,8 @@ static void put_suspects(FILE *out, const struct suspects *s) {
 
 /* ---- evidence ---- */
 
-/* As `evidence check` chooses: today's program and inputs first, then today's program, then the newest. *state: what
- * the line says of today's kernel, and whether that is good, bad or open. */
-static const struct evidence_line *line_of(const struct html *h, const struct outcome *o, const struct case_detail *d,
-                                           const char **state, const char **tone) {
+const struct evidence_line *html_line_of(const struct html *h, const struct outcome *o, const struct case_detail *d,
+                                         const char **state, const char **tone) {
     size_t count = 0;
     const struct evidence_line *lines = recorded_of(h->recorded, o->id, &count), *best = NULL;
     const char *program = d != NULL && d->program[0] != 0 ? d->program : html_program_of(h, o->about);
@@ -245,7 +243,7 @@ static void put_evidence(FILE *out, const struct html *h, const struct outcome *
     if (h->recorded == NULL) {
         return;
     }
-    const struct evidence_line *l = line_of(h, o, d, &state, &tone);
+    const struct evidence_line *l = html_line_of(h, o, d, &state, &tone);
     fputs("<h3>Evidence</h3>\n", out);
     if (l == NULL) {
         fputs("<p class=\"dim\">never recorded on a GPU</p>\n", out);

@@ -242,8 +242,9 @@ static void put_wrong(FILE *out, const struct finding *f) {
     char *part =
         parts ? must_format("; a square is %zu by %zu cells, its colour says how many of them", m->step[0], m->step[1])
               : must_strdup("");
-    char *caption = must_format("%s: %zu of %zu cells are %s%s%s", f->where.buffer != NULL ? f->where.buffer : "",
-                                m->wrong, m->cells, what, m->axis[1] == NULL ? ", in lines of cells" : "", part);
+    char *caption = must_format("%s: %zu of %zu cell%s %s %s%s%s", f->where.buffer != NULL ? f->where.buffer : "",
+                                m->wrong, m->cells, m->cells == 1 ? "" : "s", m->wrong == 1 ? "is" : "are", what,
+                                m->axis[1] == NULL ? ", in lines of cells" : "", part);
     begin(out, caption);
     heat_map_put(out, m, what);
     end(out, NULL);

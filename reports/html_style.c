@@ -8,7 +8,7 @@ const char html_style[] =
     "--good:#116329;--bad:#b3131e;--right:#e3efe6;--w1:#f6c9a8;--w2:#ee9a6b;--w3:#d9592f;--w4:#a3131e;"
     "--c0:#fde0c5;--c1:#cfe8fc;--c2:#d9f2d0;--c3:#f7d4e4;--c4:#fff3b8;--c5:#ded9f5;--c6:#cdeeea;--c7:#e6e2d9}\n"
     "@media (prefers-color-scheme:dark){:root{--ground:#0d1117;--text:#e6edf3;--dim:#9aa4af;--line:#30363d;"
-    "--box:#161b22;--good:#56d364;--bad:#ff7b72;--right:#17291d;--w1:#5a3a26;--w2:#9a5527;--w3:#e0702f;--w4:#ff8f80;"
+    "--box:#161b22;--good:#56d364;--bad:#ff7b72;--right:#1d3826;--w1:#6b4630;--w2:#9a5527;--w3:#e0702f;--w4:#ff8f80;"
     "--c0:#553a22;--c1:#1f4460;--c2:#2b4a24;--c3:#592f46;--c4:#504a1a;--c5:#403a66;--c6:#1d4f4b;--c7:#464238}}\n"
     "body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,sans-serif}\n"
     "main{max-width:72rem;margin:0 auto;padding:1rem}\n"

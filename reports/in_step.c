@@ -26,6 +26,20 @@ static void lanes_text(FILE *out, uint32_t lanes) {
     fprintf(out, "\n");
 }
 
+/* "@!%p1 ", as the PTX has it ahead of the opcode. */
+static void guard_text(FILE *out, const struct ptx_module *m, const struct ptx_instruction *in) {
+    size_t end = in->ptx_at, at;
+    while (end > 0 && strchr(" \t", m->text[end - 1]) != NULL) {
+        --end;
+    }
+    for (at = end; at > 0 && end - at < 64 && m->text[at] != '@' && m->text[at] != '\n';) {
+        --at;
+    }
+    if (in->guard >= 0 && m->text[at] == '@') {
+        fprintf(out, "%.*s ", (int)(end - at), m->text + at);
+    }
+}
+
 /* "PTX:LINE (SOURCE:LINE, inlined at SOURCE:LINE, SOURCE:LINE)  TEXT", the innermost call first */
 static void site_text(FILE *out, const struct ptx_module *m, const struct ptx_instruction *in, const char *path) {
     if (in == NULL) {
@@ -45,7 +59,9 @@ static void site_text(FILE *out, const struct ptx_module *m, const struct ptx_in
         }
         fprintf(out, ")");
     }
-    fprintf(out, "  %s\n", in->text);
+    fprintf(out, "  ");
+    guard_text(out, m, in);
+    fprintf(out, "%s\n", in->text);
 }
 
 static void thread_text(FILE *out, size_t launch, size_t launches, const uint32_t block[3], uint32_t warp) {
@@ -105,8 +121,11 @@ static void difference_text(FILE *out, const char *label, const struct in_step *
 static void causes_text(FILE *out, const struct in_step *x, const char *const paths[2]) {
     static const char *const words[] = {"alone", "same", "other registers", "changed", "moved"};
     const struct in_step_causes *c = &x->causes;
-    static const char *const labels[] = {"from", "memory", "before"};
+    static const char *const labels[] = {"from", "memory", "before", "control", "before"};
     const char *label = labels[c->by];
+    if (c->by == CAUSE_EFFECT && !x->judged_apart) {
+        return; /* nothing differs */
+    }
     for (int k = 0; k < 2; ++k) {
         for (size_t i = 0; i < c->count[k]; ++i) {
             fprintf(out, "%-7s %c %s  ", label, side_names[k], words[c->at[k][i].how]);

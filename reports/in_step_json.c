@@ -80,9 +80,9 @@ static struct fy_node *difference_node(struct fy_document *d, const struct in_st
 }
 
 static struct fy_node *causes_node(struct fy_document *d, const struct in_step *x) {
-    static const char *const by[] = {"operands", "memory", "near"};
+    static const char *const by[] = {"operands", "memory", "near", "control", "near"};
     struct fy_node *all = fy_node_create_sequence(d);
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; (x->causes.by != CAUSE_EFFECT || x->judged_apart) && k < 2; ++k) {
         for (size_t i = 0; i < x->causes.count[k]; ++i) {
             struct fy_node *n = fy_node_create_mapping(d);
             json_add_string(d, n, "program", side_names[k]);

@@ -43,6 +43,11 @@ static void add_outcome(struct junit *j, const struct outcome *outcomes, size_t 
     struct junit_case *c = junit_add(j, o->skipped && o->about[0] == 0 ? "skipped" : o->about, o->id, v);
     const struct finding *f = findings_first(&o->findings);
     c->seconds = o->seconds;
+    if (o->variant != NULL) {
+        char *name = must_format("%s (%s)", c->name, o->variant);
+        free(c->name);
+        c->name = name;
+    }
     if (o->skipped) {
         c->message = must_strdup(o->why != NULL ? o->why : "");
     }

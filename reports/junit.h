@@ -1,6 +1,6 @@
 /* JUnit XML, as GitHub's test reporters and GitLab read it: testsuites, a testsuite a kernel, a testcase a case.
  *
- *   <testcase classname=KERNEL name=REST-OF-THE-ID time=SECONDS file=... line=...>
+ *   <testcase classname=KERNEL name="REST-OF-THE-ID (VARIANT)" time=SECONDS file=... line=...>
  *     <failure type=VERDICT message=FIRST-LINE>the whole message of the terminal</failure> | <skipped message=WHY/>
  *
  * Every verdict but PASS and SKIPPED is a failure, so the counts are those of the last line of the run. */

@@ -46,6 +46,7 @@ static struct fy_node *lines_node(struct fy_document *d, const struct tomography
         const struct tomography_line *l = &x->lines[i];
         struct fy_node *m = fy_node_create_mapping(d);
         json_add_string(d, m, "operand", l->operand);
+        json_add_string(d, m, "result", l->result);
         json_add_string(d, m, "text", l->text);
         json_add_string(d, m, "suspect", l->suspect);
         json_add(d, m, "cells", json_number(d, "%zu", l->cells));

@@ -180,6 +180,8 @@ Test(explain, kernels_with_plain_buffers) {
                   stage_is(r.text, "rescale", "not judged: there is no contract\n"),
               "exit %d:\n%s", r.code, r.text);
     free(r.text);
+    expect_result(run_command("explain \"$PWD\"/tests/foreign/tile.yaml"), 0,
+                  "not judged: tests/foreign/tile.yaml has no `mma`\n");
     r = run_command("explain tests/foreign/tile_wrong.yaml");
     cr_expect(r.code == 1 && stage_is(r.text, "staging", "WRONG ") && strstr(r.text, "tests/foreign/tile.cu:13  st.") &&
                   strstr(r.text, "plane tile at (r 0, c 0), which must hold x[0]; block (0,0,0), stage 0\n") &&

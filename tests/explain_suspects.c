@@ -132,6 +132,35 @@ Test(explain_suspects, three_at_once_are_three) {
         "  1  |why  staging |  2  |why  fragments |  3  |why  sums |  4  |why  rescale |  5  |why  store ");
 }
 
+/* A kernel without a contract: wrong results that two lines store are two suspects, each with what its own cells say.
+ */
+Test(explain_suspects, results_of_two_stores_stay_apart) {
+    expect_suspects(run_command("explain tests/foreign/three_results.yaml"), 1, 3,
+                    "  1  the right element with other arithmetic, or another index: x\n     at   "
+                    "tests/foreign/results.cu:7 |why  probe      x: b[i] consumed |why  parity     32 of 64 wrong|  2  "
+                    "another index: x\n     at   tests/foreign/results.cu:8 |why  probe      x: c[i] consumed |why  "
+                    "parity     all 64 cells wrong|  3  layout, index or scale (a)\n     at   "
+                    "tests/foreign/results.cu:6 |why  parity     9 of 64 wrong: every cell with cell mod 7 = 3\n");
+    expect_suspects(run_command("explain --quick tests/foreign/three_results.yaml"), 1, 3,
+                    "layout, index or scale (c)|layout, index or scale (b)|layout, index or scale (a)");
+    expect_suspects(run_command("explain tests/foreign/two_of_one.yaml"), 1, 1,
+                    "at   tests/foreign/results.cu:15 |a[i] consumed |b[i] consumed |why  parity |why  parity ");
+}
+
+/* A pattern is one of the cases of the plant's kernel. */
+Test(explain_suspects, pattern_of_a_plant) {
+    struct result r = run_command("explain --quick --plant warp_offset_dropped nt70.od70.id256/coded");
+    cr_expect(r.code == 1 && strncmp(r.text, "DIFFERS q4_K/pad40/mmq_wide_ldb_kd8/nt70.od70.id256/coded/s1\n", 61) == 0,
+              "exit %d:\n%s", r.code, r.text);
+    free(r.text);
+    expect_result(run_command("explain --plant warp_offset_dropped coded"), 2,
+                  "cases of the kernel of plant warp_offset_dropped, and explain takes one: such as "
+                  "q4_K/pad40/mmq_wide_ldb_kd8/");
+    expect_result(run_command("explain --plant warp_offset_dropped mmq_narrow_raw"), 3,
+                  "no case of kernel 'mmq_wide_ldb_kd8' is selected, which plant warp_offset_dropped is of");
+    expect_result(run_command("explain --plant nosuch coded"), 2, "nosuch");
+}
+
 /* More mistakes by hand in the PTX of a plant. */
 static void expect_edited(const char *plant, const char *edit, size_t count, const char *says) {
     char *command = must_format("%s fixtures/ptx/plants/%s.ptx > %s/in.ptx && sed 's,^source: .*,ptx: in.ptx,' "

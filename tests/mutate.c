@@ -525,6 +525,9 @@ Test(mutate, a_program_of_nothing_has_no_mutants) {
 }
 
 Test(mutate, bad_arguments) {
+    expect_result(run_command("mutate gemm_f16 --seed 1 --seed 2"), 2, "--seed is given twice");
+    expect_result(run_command("mutate gemm_f16 --all --all"), 2, "--all is given twice");
+    expect_result(run_command("plants --only edit --only kernel"), 2, "--only is given twice");
     expect_result(run_command("mutate"), 2, "want a KERNEL");
     expect_result(run_command("mutate nosuch"), 3, "no case matches");
     expect_result(run_command("mutate quantize_pad40_t --operators nosuch"), 2,

@@ -8,11 +8,12 @@ extern const struct oracle oracle_hazard;
 
 static struct launch_buffer buffer = {.name = "sums", .role = BUFFER_INOUT, .bytes = 64, .cell_bytes = 4};
 static struct launch_plane planes[2] = {{"qa8", 0, 256}, {"sds", 256, 128}};
-static struct trace_site sites[4] = {
+static struct trace_site sites[5] = {
     {.file = "k.cu", .line = 10, .ptx_line = 100, .text = "st.shared.u32 [%r1], %r2"},
     {.file = "k.cu", .line = 20, .ptx_line = 200, .text = "ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r5]"},
     {.file = "k.cu", .line = 30, .ptx_line = 300, .text = "cp.async.cg.shared.global [%r1], [%rd1], 16"},
-    {.file = "k.cu", .line = 40, .ptx_line = 400, .text = "ld.global.nc.u32 %r1, [%rd1]"}};
+    {.file = "k.cu", .line = 40, .ptx_line = 400, .text = "ld.global.nc.u32 %r1, [%rd1]"},
+    {.file = "k.cu", .line = 50, .ptx_line = 500, .text = "st.shared.u32 [%r1], %r2"}};
 
 struct hazard_case {
     const char *name;
@@ -27,16 +28,22 @@ struct hazard_case {
     .other = {.present = true, .store = (s), .warp = (w), .lane = 5, .instruction = (i), .bytes = (n)}
 
 static const struct hazard_case cases[] = {
-    {"a store after a load",
+    {"a store after a load, where the program has the store first",
      {SHARED(EVENT_RACE, true, 96, 4, 3, 0), OTHER(false, 16, 1, 1)},
      "4-byte store at byte 96 of plane sds races with a 16-byte load",
      "block (0,0,0) warp 1 lane 5 at k.cu:20  ld.shared.v4.u32",
-     "before the next store"},
+     "a missing __syncthreads() between this store and this load (in a loop: or after the load, before the next "
+     "store)"},
     {"a load after a store",
      {SHARED(EVENT_RACE, false, 96, 16, 3, 1), OTHER(true, 4, 1, 0)},
      "16-byte load at byte 96 of plane sds races with a 4-byte store",
      "k.cu:10  st.shared.u32",
      "missing __syncthreads()"},
+    {"a store after a load, in the program too",
+     {SHARED(EVENT_RACE, true, 96, 4, 3, 4), OTHER(false, 16, 1, 1)},
+     "4-byte store at byte 96 of plane sds races with a 16-byte load",
+     "block (0,0,0) warp 1 lane 5 at k.cu:20  ld.shared.v4.u32",
+     "a missing __syncthreads() after the last load and before the next store"},
     {"inside a warp",
      {SHARED(EVENT_RACE, false, 0, 16, 1, 1), OTHER(true, 4, 1, 0)},
      "16-byte load at byte 0",
@@ -110,7 +117,7 @@ static enum ruling judge(struct event *events, size_t count, uint32_t unwatched,
                        .planes = planes,
                        .plane_count = 2,
                        .options = {.unwatched = unwatched}};
-    struct trace t = {.events = events, .event_count = count, .sites = sites, .site_count = 4, .order_open = open};
+    struct trace t = {.events = events, .event_count = count, .sites = sites, .site_count = 5, .order_open = open};
     const struct evidence e = {.launch = &l, .trace = &t, .complete = true, .result = SIZE_MAX};
     *f = (struct findings){0};
     return oracle_hazard.judge(&e, f);
@@ -163,6 +170,7 @@ Test(oracle_hazard, suspects_all_pairs) {
     static const struct {
         const char *file, *says, *never;
     } rows[] = {
+        {"mirrored", "suspect a missing __syncthreads() between this store and this load (in a loop", "after the last"},
         {"tree", "suspect a missing __syncthreads() between the two", "__syncwarp"},
         {"counted", "suspect threads load, change and store one address: an atomic", "__syncwarp"},
         {"stored_twice", "  twice   1 cell of y stored by different threads", "not in order"},

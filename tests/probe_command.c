@@ -106,7 +106,26 @@ Test(probe_command, plain_sets) {
     expect_result(run_command("probe tests/foreign/probe_rows.yaml --set left=2"), 1,
                   "\n  y: cells 9..10 never written\n");
     expect_result(run_command("probe tests/foreign/probe_rows.yaml --set left=2 --json /dev/stdout"), 1,
-                  "{\"operand\": \"y\", \"text\": \"cells 9..10 never written\"");
+                  "{\"operand\": \"y\", \"result\": \"y\", \"text\": \"cells 9..10 never written\"");
+}
+
+/* Neighbours that differ by a constant: one more in the value looks like one more in the index. Another element that
+ * each cell consumed is still named as that. */
+Test(probe_command, arithmetic_may_look_like_an_index) {
+    struct result r = run_command("probe tests/foreign/three_results.yaml");
+    static const char *const says[] = {"\n  x: a[i] consumed x[i]\n",
+                                       "\n  x: b[i] consumed x[i] (want other arithmetic on it, or x[(i div 32) * 31 + "
+                                       "i mod 32])\n    likely  the right "
+                                       "element with other arithmetic, or another index\n",
+                                       "\n  x: c[i] consumed x[i xor 1] (want x[i])\n    likely  another index\n"};
+    for (size_t i = 0; i < sizeof says / sizeof *says; ++i) {
+        cr_expect(r.code == 1 && strstr(r.text, says[i]), "no %s in:\n%s", says[i], r.text);
+    }
+    free(r.text);
+    expect_result(run_command("probe tests/foreign/two_of_one.yaml"), 1,
+                  "\n  x: a[i] consumed x[i] (want other arithmetic on it, or x[i - 1])\n");
+    expect_result(run_command("probe --plant warp_offset_dropped coded"), 2,
+                  "cases of the kernel of plant warp_offset_dropped, and probe takes one: such as ");
 }
 
 /* A step budget of the launch file ends it; the rest says nothing that is not so. */

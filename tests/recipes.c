@@ -80,16 +80,33 @@ static void make_project(void) {
     free(command);
 }
 
-static void run_recipe(const char *script, int code) {
+/* text: somewhere in what it prints, or NULL. */
+static void run_recipe(const char *script, int code, const char *text) {
     char *path = must_format("%s/recipe.sh", run_folder);
     FILE *f = fopen(path, "w");
     cr_assert(f != NULL && fputs(script, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
     char *command = must_format("exec 2>&1; cd %s && rm -rf warpproof-reports && PATH=$PWD/bin:$PATH bash -eo pipefail "
                                 "recipe.sh </dev/null",
                                 run_folder);
-    expect_shell(command, code);
+    struct result r = run_shell(command);
+    cr_assert(r.code == code && (text == NULL || strstr(r.text, text)), "exit %d, want %d and %s: %s\n%s", r.code, code,
+              text != NULL ? text : "anything", command, r.text);
+    free(r.text);
     free(command);
     free(path);
+}
+
+/* The same of both recipes, once the project is changed by lines of shell. */
+static void change_and_run(const char *lines, int code, const char *text) {
+    char *command = must_format("exec 2>&1; set -e; cd %s; %s", run_folder, lines);
+    expect_shell(command, 0);
+    free(command);
+    for (size_t i = 0; i < 2; ++i) {
+        size_t steps;
+        char *script = script_of(&recipes[i], &steps);
+        run_recipe(script, code, text);
+        free(script);
+    }
 }
 
 static void expect_report(const char *name, size_t failures) {
@@ -110,7 +127,7 @@ Test(recipes, verify_a_project) {
         size_t steps;
         char *script = script_of(&recipes[i], &steps);
         cr_expect_eq(steps, 3, "%s: %zu steps", recipes[i].path, steps);
-        run_recipe(script, 1);
+        run_recipe(script, 1, NULL);
         expect_report("wrong_scale.xml", 1);
         expect_report("dequant_q8.xml", 0);
         expect_report("wrong_scale.html", 0);
@@ -121,18 +138,41 @@ Test(recipes, verify_a_project) {
     for (size_t i = 0; i < 2; ++i) {
         size_t steps;
         char *script = script_of(&recipes[i], &steps);
-        run_recipe(script, 0);
+        run_recipe(script, 0, NULL);
         expect_report("dequant_q8.xml", 0);
         free(script);
     }
-    /* A folder without launch files is no pass. */
-    drop = must_format("rm %s/kernels/*.yaml", run_folder);
-    expect_shell(drop, 0);
-    free(drop);
-    for (size_t i = 0; i < 2; ++i) {
-        size_t steps;
-        char *script = script_of(&recipes[i], &steps);
-        run_recipe(script, 2);
-        free(script);
-    }
+}
+
+/* What is not judged is said, and is no pass. */
+Test(recipes, pass_over_nothing) {
+    make_project();
+    change_and_run("mkdir kept; mv kernels/wrong_scale.yaml kept/", 2, "says ptx: wrong_scale.ptx\n"); /* of a .cu */
+    change_and_run("mv kept/wrong_scale.yaml kernels/; rm kernels/*.cu bin/nvcc; cp "
+                   "\"$OLDPWD\"/docs/examples/dequant_q8.ptx \"$OLDPWD\"/docs/examples/wrong_scale.ptx kernels/; "
+                   "mv kernels/wrong_scale.yaml kernels/wrong_scale.yml",
+                   1, "1 failed");
+    expect_report("wrong_scale.yml.xml", 1);
+    change_and_run("mv kernels/wrong_scale.yml kept/", 2,
+                   "not verified: no launch file in kernels says ptx: wrong_scale.ptx\n");
+    expect_report("dequant_q8.xml", 0);
+    change_and_run("mv kernels/wrong_scale.ptx kernels/q8.ptx", 2, "says ptx: q8.ptx\n"); /* part of a name */
+    change_and_run("sed -i 's/^ptx: .*/ptx: \"q8.ptx\" # ours/' kernels/dequant_q8.yaml; rm kernels/dequant_q8.ptx; "
+                   "cp \"$OLDPWD\"/docs/examples/dequant_q8.ptx kernels/q8.ptx",
+                   0, "1 passed");
+    change_and_run("rm kernels/*.yaml", 3,
+                   "nothing to verify: no launch file (*.yaml or *.yml) in the folder kernels\n");
+    change_and_run("rm -r kernels", 3, "nothing to verify: no launch file (*.yaml or *.yml) in the folder kernels\n");
+}
+
+/* What a red kernel must not lose or hide: the build that is kept, and the verdict where no report may be written. */
+Test(recipes, keep_the_build_and_the_verdict) {
+    static const char *const checks[] = {
+        "awk '/cache.save/ {s=NR} /name: Build warpproof/ {b=NR} /name: Verify/ {v=NR} END {exit !(b<s && s<v)}' "
+        "ci/recipes/github-actions.yml",
+        "! grep -q 'actions/cache@' ci/recipes/github-actions.yml",
+        "grep -A3 'mikepenz/action-junit-report@' ci/recipes/github-actions.yml | grep -q 'continue-on-error: true'",
+        "grep -A4 'cache:$' ci/recipes/gitlab-ci.yml | grep -q 'when: always'"};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; ++i)
+        expect_shell(checks[i], 0);
 }
