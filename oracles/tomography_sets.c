@@ -464,7 +464,7 @@ enum probe_end plain_sets(struct plain *x, const struct dependences *d, const bo
         resolve(&s, &samples[done]);
     }
     done -= s.end != PROBE_RAN && done > 0;
-    struct sample same[SAMPLES];
+    struct sample same[SAMPLES] = {{0}};
     for (size_t k = 0; k < done && 2 * like <= done; ++k) { /* most of them */
         like = 0;
         for (size_t i = 0; i < done; ++i) {
