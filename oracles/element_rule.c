@@ -23,6 +23,8 @@ long long element_rule_apply(const struct element_rule *r, size_t cell) {
         return i % a * b + i / a;
     case ELEMENT_PITCH:
         return i / a * b + i % a;
+    case ELEMENT_FOLD:
+        return i / a * b + i % b;
     case ELEMENT_REVERSE:
         return i / a * a + (a - 1 - i % a);
     default:
@@ -85,6 +87,9 @@ static void try_moduli(struct search *s) {
         try(s, ELEMENT_TURN, m, ((e - c) % m + m) % m);
         try(s, ELEMENT_DIV_MOD, m, most + 1);
         try(s, ELEMENT_REVERSE, m, 0);
+        if (m % 2 == 0) { /* two codes of a byte, half a block apart */
+            try(s, ELEMENT_FOLD, m, m / 2);
+        }
         /* the factor from the first point that has one */
         long long of_mod = 0, of_div = 0;
         for (size_t i = 0; i < s->count && (of_mod == 0 || of_div == 0); ++i) {
@@ -148,6 +153,9 @@ char *element_rule_text(const struct element_rule *r) {
         break;
     case ELEMENT_PITCH:
         text = must_format("(i div %lld) * %lld + i mod %lld", r->a, r->b, r->a);
+        break;
+    case ELEMENT_FOLD:
+        text = must_format("(i div %lld) * %lld + i mod %lld", r->a, r->b, r->b);
         break;
     case ELEMENT_REVERSE:
         text = must_format("i, backwards within each %lld", r->a);

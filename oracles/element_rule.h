@@ -14,6 +14,7 @@ enum element_rule_kind {
     ELEMENT_DIV_MOD,   /* i div a mod b */
     ELEMENT_TRANSPOSE, /* i mod a * b + i div a */
     ELEMENT_PITCH,     /* i div a * b + i mod a */
+    ELEMENT_FOLD,      /* i div a * b + i mod b */
     ELEMENT_REVERSE,   /* i, backwards within each a */
     ELEMENT_XOR,       /* i xor a */
 };

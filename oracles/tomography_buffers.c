@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES = 2, MOST_STEPS_LOG = 31 };
+enum { MOST_STEPS_LOG = 31 };
 
 bool plain_is_input(const struct plain *x, size_t i) {
     const enum buffer_role r = x->described[i].role;
@@ -63,22 +63,40 @@ static void general(const char *type, size_t bytes, size_t index, uint8_t *out) 
     memcpy(out, &v, bytes);
 }
 
-/* Another value of the element, finite where it was: of floats another size and sign, of integers a few more or less.
- */
-static void change(const char *type, size_t bytes, size_t index, int value, uint8_t *at) {
-    const uint64_t some = (index + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 40; /* each by another, or differences stay */
+/* Another value of the element, finite where it was. Of floats: another size and sign, another, 0, any of 2^-8 .. 2^8,
+ * others in each launch. Of integers: a few more, a few less (as it may be an index), every bit, 0, any bits. */
+static void change(const char *type, size_t bytes, size_t index, enum element_value value, size_t turn, uint8_t *at) {
+    const uint64_t mixed = (index + 1) * UINT64_C(0x9e3779b97f4a7c15); /* each by another, or differences stay */
+    const uint64_t any = (mixed ^ mixed >> 29 ^ turn) * UINT64_C(0xbf58476d1ce4e5b9), some = mixed >> 40;
+    if (value == VALUE_ZERO) {
+        memset(at, 0, bytes);
+        return;
+    }
     if (is_float(type)) {
         const double v = get_float(type, bytes, at);
-        put_float(type, bytes, !isfinite(v) ? 1.5 : value == 0 ? -1.75 * v - 0.625 : 0.375 * v + 3.25, at);
+        const double random =
+            ldexp((any >> 63 ? -1.0 : 1.0) * (1 + (double)(any >> 40 & 0xff) / 256), (int)(any >> 50 & 15) - 8);
+        put_float(type, bytes,
+                  value == VALUE_ANY  ? random
+                  : !isfinite(v)      ? 1.5
+                  : value == VALUE_UP ? -1.75 * v - 0.625
+                                      : 0.375 * v + 3.25,
+                  at);
         return;
     }
     uint64_t v = 0;
     memcpy(&v, at, bytes);
-    v = value == 0 ? v + 1 + some % 3 : v - 1 - some % 5; /* not far, as it may be an index */
+    v = value == VALUE_UP     ? v + 1 + some % 3
+        : value == VALUE_DOWN ? v - 1 - some % 5
+        : value == VALUE_FLIP ? ~v
+                              : any ^ any >> 31;
     memcpy(at, &v, bytes);
 }
 
 static bool is_changed(const struct elements_changed *c, size_t i) {
+    if (c->mask != NULL) {
+        return c->mask[i];
+    }
     const bool in = i >= c->first && i < c->last && (i - c->first) % c->step == 0;
     return in && (c->bit < 0 || (int)(i >> c->shift & 1) == c->bit);
 }
@@ -151,7 +169,7 @@ static void fill(struct bound *b, void *context) {
                 general(a->type, a->type_bytes, i + 1000 * k, at);
             }
             if (f->change != NULL && f->change->buffer == k && is_changed(f->change, i) != f->change->other) {
-                change(a->type, a->type_bytes, i, f->change->value, at);
+                change(a->type, a->type_bytes, i, f->change->value, f->x->p->out->launches, at);
             }
         }
         if (f->shifted == k) {
@@ -161,9 +179,49 @@ static void fill(struct bound *b, void *context) {
     }
 }
 
+/* Cell i, with the words that it is in, is what OUT buffers begin with. */
+static bool is_poison(const struct launch_buffer *b, size_t i) {
+    const size_t n = b->cell_bytes, from = i * n / 4 * 4, to = (i * n + n + 3) / 4 * 4;
+    if (to > b->bytes) {
+        return false;
+    }
+    for (size_t k = from; k < to; ++k) {
+        if (b->data[k] != (uint8_t)(BIND_POISON >> 8 * (k % 4))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum probe_end plain_launch(struct plain *x, const struct elements_changed *c, struct bound *b) {
     struct filling f = {.x = x, .change = c, .shifted = SIZE_MAX};
-    return probe_launch(x->p, NULL, fill, &f, b, x->e);
+    const enum probe_end end = probe_launch(x->p, NULL, fill, &f, b, x->e);
+    for (size_t o = 0; end == PROBE_RAN && o < x->buffers; ++o) {
+        for (size_t i = 0; x->described[o].role == BUFFER_OUT && i < plain_cells(x, o); ++i) {
+            x->unwritten[o][i] = x->unwritten[o][i] && is_poison(&b->launch.buffers[o], i);
+        }
+    }
+    return end;
+}
+
+/* With few launches left, or on a GPU, which a wild index would stop, small changes alone. */
+size_t plain_values(const struct plain *x, enum element_value values[VALUES]) {
+    static const enum element_value all[VALUES] = {VALUE_UP, VALUE_FLIP, VALUE_ZERO, VALUE_ANY},
+                                    small[] = {VALUE_UP, VALUE_DOWN};
+    memcpy(values, x->small ? small : all, x->small ? sizeof small : sizeof all);
+    return x->small ? sizeof small / sizeof *small : VALUES;
+}
+
+enum probe_end plain_try(struct plain *x, const struct elements_changed *c, struct bound *b, bool *ran) {
+    const enum probe_end end = plain_launch(x, c, b);
+    *ran = end == PROBE_RAN;
+    if (end != PROBE_STOPPED || c->value == VALUE_UP || c->value == VALUE_DOWN) {
+        return end;
+    }
+    x->partial = true; /* a count of loops or an address, such as it may be */
+    free(x->p->out->why);
+    x->p->out->why = NULL;
+    return PROBE_RAN;
 }
 
 enum probe_end plain_shifted(struct plain *x, size_t buffer, long long shift, struct bound *b) {
@@ -191,6 +249,7 @@ static void describe(struct plain *x, const struct bound *b) {
     x->types = must_calloc(x->buffers, sizeof *x->types);
     x->base = must_calloc(x->buffers, sizeof *x->base);
     x->noisy = must_calloc(x->buffers, sizeof *x->noisy);
+    x->unwritten = must_calloc(x->buffers, sizeof *x->unwritten);
     x->even = must_calloc(x->buffers, sizeof *x->even);
     for (size_t i = 0; i < x->buffers; ++i) {
         x->described[i] = b->launch.buffers[i];
@@ -198,6 +257,10 @@ static void describe(struct plain *x, const struct bound *b) {
         x->types[i] = b->spec->buffers[i]->count != NULL ? b->spec->buffers[i]->type_bytes : 0;
         x->base[i] = must_calloc(x->described[i].bytes + 1, 1);
         x->noisy[i] = must_calloc(plain_cells(x, i) + 1, sizeof *x->noisy[i]);
+        x->unwritten[i] = must_calloc(plain_cells(x, i) + 1, sizeof *x->unwritten[i]);
+        for (size_t k = 0; k < plain_cells(x, i); ++k) {
+            x->unwritten[i][k] = x->described[i].role == BUFFER_OUT && is_poison(&b->launch.buffers[i], k);
+        }
     }
 }
 
@@ -233,6 +296,7 @@ static enum probe_end first_launches(struct plain *x) {
 struct groups { /* of one input: for each output and cell, by bit, whether it changed with the ones, and the zeros */
     bool **ones, **zeros; /* (outputs) (cells * bits) */
     unsigned bits;
+    size_t launches;
 };
 
 static unsigned bits_of(size_t n) {
@@ -247,8 +311,9 @@ static unsigned bits_of(size_t n) {
 static enum probe_end test(struct plain *x, const struct elements_changed *c, bool **flags, unsigned bits,
                            unsigned bit) {
     struct bound b;
-    const enum probe_end end = plain_launch(x, c, &b);
-    for (size_t o = 0; end == PROBE_RAN && o < x->buffers; ++o) {
+    bool ran = false;
+    const enum probe_end end = plain_try(x, c, &b, &ran);
+    for (size_t o = 0; ran && o < x->buffers; ++o) {
         if (flags[o] == NULL) {
             continue;
         }
@@ -259,25 +324,54 @@ static enum probe_end test(struct plain *x, const struct elements_changed *c, bo
         }
         free(now);
     }
-    if (end == PROBE_RAN) {
+    if (ran) {
         bound_free(&b);
     }
     return end;
 }
 
+/* Some cell changed with groups of one bit of the index, and with none of another. */
+static bool any_open(const struct plain *x, const struct groups *g) {
+    for (size_t o = 0; o < x->buffers; ++o) {
+        for (size_t i = 0; g->ones[o] != NULL && i < plain_cells(x, o); ++i) {
+            unsigned shown = 0;
+            for (unsigned bit = 0; bit < g->bits; ++bit) {
+                shown += g->ones[o][i * g->bits + bit] || g->zeros[o][i * g->bits + bit];
+            }
+            if (shown > 0 && shown < g->bits) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static enum probe_end run_groups(struct plain *x, size_t input, struct groups *g) {
     const size_t n = x->described[input].bytes / x->types[input];
+    enum element_value values[VALUES];
     enum probe_end end = PROBE_RAN;
-    for (unsigned k = 0; end == PROBE_RAN && k < g->bits * 2 * VALUES; ++k) {
-        const unsigned bit = k / (2 * VALUES);
+    x->small = x->p->trial->runner == &runner_device || x->p->budget < (size_t)g->bits * 2 * VALUES;
+    x->partial = x->small;
+    const size_t count = plain_values(x, values);
+    for (unsigned k = 0; end == PROBE_RAN && k < g->bits * 2 * count; ++k) {
+        const unsigned bit = k / (2 * (unsigned)count);
         const struct elements_changed c = {
-            .buffer = input, .last = n, .step = 1, .shift = bit, .bit = (int)(k % 2), .value = (int)(k / 2 % VALUES)};
+            .buffer = input, .last = n, .step = 1, .shift = bit, .bit = (int)(k % 2), .value = values[k / 2 % count]};
         end = test(x, &c, k % 2 ? g->ones : g->zeros, g->bits, bit);
+        ++g->launches;
+    }
+    const bool more = end == PROBE_RAN && !x->small && x->p->budget > x->reserved + 2 * (size_t)g->bits;
+    for (unsigned k = 0; more && any_open(x, g) && end == PROBE_RAN && k < 2 * g->bits; ++k) { /* others of any bits */
+        const struct elements_changed c = {
+            .buffer = input, .last = n, .step = 1, .shift = k / 2, .bit = (int)(k % 2), .value = VALUE_ANY};
+        end = test(x, &c, k % 2 ? g->ones : g->zeros, g->bits, k / 2);
+        ++g->launches;
     }
     return end;
 }
 
 static void open_groups(const struct plain *x, size_t input, struct groups *g) {
+    g->launches = 0;
     g->bits = bits_of(x->described[input].bytes / x->types[input]);
     g->ones = must_calloc(x->buffers, sizeof *g->ones);
     g->zeros = must_calloc(x->buffers, sizeof *g->zeros);
@@ -305,7 +399,7 @@ static void read_groups(const struct plain *x, const struct groups *g, size_t in
     d->kind = must_calloc(cells + 1, sizeof *d->kind);
     d->element = must_calloc(cells + 1, sizeof *d->element);
     d->mask = must_calloc(cells + 1, sizeof *d->mask);
-    d->launches = (size_t)g->bits * 2 * VALUES;
+    d->launches = g->launches;
     for (size_t i = 0; i < cells; ++i) {
         size_t neither = 0;
         for (unsigned bit = 0; bit < g->bits; ++bit) {
@@ -363,7 +457,7 @@ static enum probe_end one_input(struct plain *x, size_t input, const struct trut
         struct dependences d;
         read_groups(x, &g, input, o, &d);
         for (size_t i = 0; i < d.cells; ++i) {
-            *changes += d.kind[i] != DEPENDS_NOT;
+            *changes += d.kind[i] != DEPENDS_NOT || (x->partial && !x->unwritten[o][i]);
         }
         const bool *wrong = truths[o].wrong_count > 0 ? truths[o].wrong : NULL;
         size_t *want = wrong != NULL ? must_calloc(d.cells + 1, sizeof *want) : NULL;
@@ -371,12 +465,20 @@ static enum probe_end one_input(struct plain *x, size_t input, const struct trut
             end = plain_want(x, &d, wrong, truths[o].expected, want);
         }
         plain_tell(x, &d, wrong, want);
-        end = end == PROBE_RAN ? plain_sets(x, &d) : end;
+        end = end == PROBE_RAN ? plain_sets(x, &d, wrong) : end;
         free(want);
         dependences_free(&d);
     }
     close_groups(x, &g);
     return end;
+}
+
+static void tell_unwritten(struct plain *x, const struct truth *truths) {
+    for (size_t o = 0; o < x->buffers; ++o) {
+        if (plain_is_output(x, o)) {
+            plain_tell_unwritten(x, o, truths[o].wrong);
+        }
+    }
 }
 
 static bool all_inputs(struct plain *x, const struct truth *truths) {
@@ -388,6 +490,10 @@ static bool all_inputs(struct plain *x, const struct truth *truths) {
             continue;
         }
         ++inputs;
+        x->reserved = 0;
+        for (size_t k = i + 1; k < x->buffers; ++k) {
+            x->reserved += plain_is_input(x, k) ? 2 * VALUES * (size_t)bits_of(x->described[k].bytes / x->types[k]) : 0;
+        }
         end = one_input(x, i, truths, &changes);
         if (end == PROBE_STOPPED) { /* another input may not */
             probe_note(out, must_format("%s: not told: with some of it changed, %s", x->described[i].name, out->why));
@@ -395,7 +501,8 @@ static bool all_inputs(struct plain *x, const struct truth *truths) {
             probe_note(out, must_format("%s: not told: the launches were used up", x->described[i].name));
         }
     }
-    out->probed = changes > 0 || out->line_count > 0;
+    tell_unwritten(x, truths);
+    out->probed = changes > 0 || tomography_wrong(out);
     if (!out->probed) {
         free(out->why);
         out->why = must_strdup(inputs == 0 ? "it has no input that could be changed"
@@ -447,12 +554,14 @@ bool probe_buffers(struct prober *p, struct error *e) {
     for (size_t i = 0; i < x.buffers; ++i) {
         free(x.base[i]);
         free(x.noisy[i]);
+        free(x.unwritten[i]);
         free(truths[i].expected);
         free(truths[i].wrong);
     }
     free(truths);
     free(x.base);
     free(x.noisy);
+    free(x.unwritten);
     free(x.even);
     free(x.described);
     free(x.types);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RULES = 3, MOST_SHIFT = 32 };
+enum { RULES = 3, MOST_SHIFT = 32, LISTED = 8, LEAST_CELLS = 8 };
 
 /* ---- which element would have been right ---- */
 
@@ -111,6 +111,22 @@ static const char *suspect_of(const struct element_rule *got, const struct eleme
     return "another index";
 }
 
+/* The rule has cells enough, and they are all that depend on the input, or an interval or period of the cells. */
+static bool is_plain(const struct teller *t, const bool *chosen, size_t covered, const struct element_rule *r) {
+    size_t depend = 0;
+    for (size_t i = 0; i < t->d->cells; ++i) {
+        depend += t->d->kind[i] != DEPENDS_NOT;
+    }
+    const bool linear = r->kind == ELEMENT_CONSTANT || r->kind == ELEMENT_AFFINE;
+    if (covered == depend && (linear || covered == t->d->cells)) {
+        return covered >= 2;
+    }
+    char *at = where(t, chosen);
+    const bool plain = axis_is_rule(at) && covered >= LEAST_CELLS;
+    free(at);
+    return plain;
+}
+
 /* Where the neighbours of an input differ by a constant, right elements with something added look like others: where
  * each cell consumed its own, and where the rule of some right cells is that of the wrong ones, it may be either. */
 static bool may_be_arithmetic(const struct teller *t, const struct element_rule *got, const bool *chosen,
@@ -133,12 +149,14 @@ static bool tell_rule(struct teller *t, const bool *wrong, const char *want_text
             points[n++] = (struct element_point){i, t->d->element[i]};
         }
     }
-    const bool found = element_rule_find(points, n, &r, &covered) && 8 * covered >= n;
-    bool bad = false;
+    bool found = element_rule_find(points, n, &r, &covered) && 8 * covered >= n, bad = false;
     for (size_t i = 0; found && i < t->d->cells; ++i) {
         chosen[i] =
             t->d->kind[i] == DEPENDS_ONE && !t->told[i] && element_rule_apply(&r, i) == (long long)t->d->element[i];
         bad |= chosen[i] && wrong != NULL && wrong[i];
+    }
+    found = found && is_plain(t, chosen, covered, &r);
+    for (size_t i = 0; found && i < t->d->cells; ++i) {
         t->told[i] |= chosen[i];
     }
     if (found) {
@@ -160,19 +178,42 @@ static bool tell_rule(struct teller *t, const bool *wrong, const char *want_text
     return found;
 }
 
-static void tell_rest(struct teller *t) {
+/* Each alone where they are few; with what it should have been where that is known. */
+static void tell_cell(const struct teller *t, size_t i, const bool *wrong, const size_t *want) {
+    const bool other = wrong != NULL && wrong[i] && want[i] != SIZE_MAX && want[i] != t->d->element[i];
+    const bool either = other && t->x->even[t->d->input];
+    char *wanted = other ? must_format(" (want %s%s[%zu])", either ? "other arithmetic on it, or " : "", t->in, want[i])
+                         : must_strdup("");
+    bool *alone = must_calloc(t->d->cells + 1, sizeof *alone);
+    alone[i] = true;
+    line(t, alone, must_format("%s[%zu] consumed %s[%zu]%s", t->out, i, t->in, t->d->element[i], wanted),
+         either  ? "the right element with other arithmetic, or another index"
+         : other ? "another index"
+                 : NULL,
+         other);
+    free(alone);
+    free(wanted);
+}
+
+static void tell_rest(struct teller *t, const bool *wrong, const size_t *want) {
     bool *chosen = must_calloc(t->d->cells + 1, sizeof *chosen);
-    size_t first = SIZE_MAX;
+    size_t first = SIZE_MAX, listed = 0;
     for (size_t i = 0; i < t->d->cells; ++i) {
         chosen[i] = t->d->kind[i] == DEPENDS_ONE && !t->told[i];
+    }
+    const bool few = count_of(t, chosen) <= LISTED;
+    for (size_t i = 0; i < t->d->cells; ++i) {
+        if (chosen[i] && listed < LISTED && (few || (wrong != NULL && wrong[i] && want[i] != SIZE_MAX))) {
+            tell_cell(t, i, wrong, want);
+            chosen[i] = false;
+            ++listed;
+        }
         first = chosen[i] && first == SIZE_MAX ? i : first;
     }
     if (first != SIZE_MAX) {
-        const bool alone = count_of(t, chosen) == 1;
         line(t, chosen,
-             alone ? must_format("%s[%zu] consumed %s[%zu]", t->out, first, t->in, t->d->element[first])
-                   : must_format("%s[i] consumed one of %s each, without a rule, such as %s[%zu] %s[%zu]", t->out,
-                                 t->in, t->out, first, t->in, t->d->element[first]),
+             must_format("%s[i] consumed one of %s each, without a rule, such as %s[%zu] %s[%zu]", t->out, t->in,
+                         t->out, first, t->in, t->d->element[first]),
              NULL, false);
     }
     free(chosen);
@@ -182,7 +223,7 @@ static void tell_kind(struct teller *t, enum dependence kind, const char *format
     bool *chosen = must_calloc(t->d->cells + 1, sizeof *chosen);
     size_t n = 0;
     for (size_t i = 0; i < t->d->cells; ++i) {
-        chosen[i] = t->d->kind[i] == kind;
+        chosen[i] = t->d->kind[i] == kind && !(kind == DEPENDS_NOT && t->x->unwritten[t->d->output][i]);
         n += chosen[i];
     }
     if (n > 0) {
@@ -216,12 +257,34 @@ void plain_tell(struct plain *x, const struct dependences *d, const bool *wrong,
     char *text = wrong != NULL ? wanted_text(&t, wrong, want, &r) : NULL;
     for (int n = 0; n < RULES && tell_rule(&t, wrong, text, &r); ++n) {
     }
-    tell_rest(&t);
-    tell_kind(&t, DEPENDS_NOT, "consumed nothing of");
+    tell_rest(&t, wrong, want);
+    tell_kind(&t, DEPENDS_NOT,
+              x->partial ? "did not change, with not every value tried: open whether it consumed anything of"
+                         : "changed with nothing put into");
     tell_kind(&t, DEPENDS_OPEN, "changes with some but not all groups, or by itself: open what it consumed of");
     if (wrong != NULL) {
         note_wrong(&t, wrong);
     }
     free(text);
     free(t.told);
+}
+
+void plain_tell_unwritten(struct plain *x, size_t o, const bool *wrong) {
+    const size_t cells = plain_cells(x, o);
+    const char *name = x->described[o].name;
+    unsigned char *state = must_calloc(cells + 1, 1);
+    size_t n = 0, bad = 0;
+    for (size_t i = 0; i < cells; ++i) {
+        state[i] = x->unwritten[o][i] ? AXIS_WRONG : AXIS_RIGHT;
+        n += x->unwritten[o][i];
+        bad += x->unwritten[o][i] && wrong != NULL && wrong[i];
+    }
+    if (n > 0) {
+        char *at = axis_words(state, cells, "cell");
+        probe_line(x->p->out, must_strdup(name), name, must_format("%s never written", at != NULL ? at : "every cell"),
+                   NULL, n, must_format("%zu of %zu cells of %s, in %zu launches", n, cells, name, x->p->out->launches),
+                   bad > 0);
+        free(at);
+    }
+    free(state);
 }

@@ -96,7 +96,33 @@ Test(probe_command, plain_buffers) {
     expect_result(run_command("probe tests/foreign/read_early.yaml"), 0,
                   "\n  a: y[i] consumed a[32 * (i div 8) .. + 31]\n");
     expect_result(run_command("probe tests/foreign/late_wait.yaml"), 0,
-                  "\n  x: cells 0..31 of y: y[i] consumed nothing of x\n");
+                  "\n  x: cells 0..31 of y: y[i] changed with nothing put into x\n");
+}
+
+/* What changes with high bits alone, sets of strides, sets of few cells, a set that is broken. */
+Test(probe_command, plain_sets) {
+    static const struct {
+        const char *file;
+        int code;
+        const char *says;
+    } sets[] = {
+        {"nibbles", 0, "\n  q: y[i] consumed q[(i div 32) * 16 + i mod 16]\n    cells   96\n"},
+        {"bits", 0, "\n  q: y[i] consumed q[i div 32]\n    cells   128\n"},
+        {"product", 0, "\n  b: y[i] consumed b[i mod 9 .. + 90, every 9]\n    cells   63\n"},
+        {"blocks", 0, "\n  w: y[127] consumed w[102 .. + 1], w[135]\n    cells   1\n"},
+        {"rows", 1,
+         "\n  x: y[i] consumed x[8 * i .. + 7] in 10 of 11 cells\n    cells   10\n    basis   10 of 11 cells of y, in "
+         "206 "
+         "launches\n\n  x: y[3] consumed x[24 .. + 3], x[29 .. + 2] (most consumed x[8 * i .. + 7])\n"},
+        {"three", 3, "nothing could be probed: no output changes with any of the inputs\n"},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+        expect_result(run_command("probe tests/foreign/probe_%s.yaml", sets[i].file), sets[i].code, sets[i].says);
+    }
+    expect_result(run_command("probe tests/foreign/probe_rows.yaml --set left=2"), 1,
+                  "\n  y: cells 9..10 never written\n");
+    expect_result(run_command("probe tests/foreign/probe_rows.yaml --set left=2 --json /dev/stdout"), 1,
+                  "{\"operand\": \"y\", \"result\": \"y\", \"text\": \"cells 9..10 never written\"");
 }
 
 /* Neighbours that differ by a constant: one more in the value looks like one more in the index. Another element that

@@ -140,6 +140,9 @@ static long long transposed(long long i) {
 static long long pitched(long long i) {
     return i / 20 * 32 + i % 20;
 }
+static long long folded(long long i) {
+    return i / 32 * 16 + i % 16;
+}
 static long long each_backwards(long long i) {
     return i / 32 * 32 + 31 - i % 32;
 }
@@ -152,6 +155,7 @@ Test(probe_rules, of_elements) {
     expect_element(200, turned, "(i + 5) mod 64");
     expect_element(200, transposed, "(i mod 20) * 10 + i div 20");
     expect_element(200, pitched, "(i div 20) * 32 + i mod 20");
+    expect_element(96, folded, "(i div 32) * 16 + i mod 16");
     expect_element(64, each_backwards, "i xor 31");
     expect_element(200, constant, "3");
 }
