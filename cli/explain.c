@@ -7,13 +7,11 @@
 #include "explain_page.h"
 #include "explain_siblings.h"
 #include "judging.h"
-#include "plant.h"
 #include "subject.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char usage[] =
     "usage: warpproof explain CASE [--plant NAME] [--json FILE] [--html FILE] [-j N]\n"
@@ -211,92 +209,25 @@ static char *options_again(const struct options *o) {
                        arch != NULL ? arch->name : "");
 }
 
-/* ---- a case ---- */
-
-static int explain_case(struct options *o, const char *root, struct error *e) {
-    struct ptx_module *m = NULL;
-    struct plant plant = {0};
-    struct subject s;
-    int code = -1, none;
-    if (!subject_case("explain", root, o->what, o->plant, &s, &none, e)) {
-        code = none == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN : -1;
-    } else if (plant_program(root, o->plant, s.trial.spec, &plant, &m, e)) {
-        char *how = options_again(o);
-        char *again = must_format("%s explain%s%s%s %s", command_again(root), how, o->plant != NULL ? " --plant " : "",
-                                  o->plant != NULL ? o->plant : "", s.id);
-        free(how);
-        judging_threads("explain", &o->judging);
-        s.trial.module = m;
-        s.trial.threads = o->judging.threads;
-        s.trial.options = o->judging.launch;
-        code = explain(o, &s, root, again);
-        free(again);
-    }
-    ptx_free(m);
-    plant_free(&plant);
-    subject_free(&s);
-    return code;
-}
-
-/* ---- a launch file ---- */
-
-static int explain_launch(struct options *o, const char *root, struct error *e) {
-    struct subject s;
-    struct ptx_module *m = NULL;
-    int code = -1;
-    if (subject_launch("explain", root, o->what, &o->subject, &s, e) && (m = spec_module(s.own, e)) != NULL &&
-        judging_spares_spec(&o->judging, s.own, e)) {
-        char *options = subject_options_text(&o->subject), *path = shell_word(s.own->path), *how = options_again(o);
-        char *again = must_format("%s explain%s %s%s", command_again(root), how, path, options);
-        free(path);
-        free(how);
-        judging_threads("explain", &o->judging);
-        s.trial.module = m;
-        s.trial.threads = o->judging.threads;
-        s.trial.options = o->judging.launch;
-        code = explain(o, &s, root, again);
-        free(again);
-        free(options);
-    }
-    ptx_free(m);
-    subject_free(&s);
-    return code;
-}
-
 /* ---- the command ---- */
 
-static bool is_there(const char *path) {
-    struct stat s;
-    return stat(path, &s) == 0;
-}
-
-static bool is_launch_file(const char *text) {
-    const size_t n = strlen(text);
-    return n > 5 && strcmp(text + n - 5, ".yaml") == 0;
-}
-
 static int explain_any(struct options *o) {
-    const bool launch = is_launch_file(o->what);
+    const struct subject_asked asked = {"explain", o->what, o->plant, &o->subject, &o->judging};
     struct error e;
-    if (launch && o->plant != NULL) {
-        return usage_error("explain", "--plant goes with a case");
-    }
-    if (!launch && subject_given(&o->subject)) {
-        return usage_error("explain", "--set, --data and --seed go with a launch file: a case's id says what it is");
-    }
     char *root = project_root(&e);
     int code = EXIT_INPUT;
     if (root != NULL && load_measured_tables(root, &e)) {
-        code = (launch ? explain_launch : explain_case)(o, root, &e);
-        if (code == -1 || code == EXIT_NOTHING_RAN) {
-            flush_output();
-            if (code == EXIT_NOTHING_RAN && !launch && is_there(o->what)) {
-                code = usage_error("explain", "%s: no case, and no launch file, whose name ends in .yaml", o->what);
-            } else if (code == -1 || !launch) {
-                code = usage_error("explain", "%s", e.text) == EXIT_INPUT && code == EXIT_NOTHING_RAN ? EXIT_NOTHING_RAN
-                                                                                                      : EXIT_INPUT;
-            }
+        struct subject s;
+        struct ptx_module *m;
+        code = subject_open(&asked, root, &s, &m);
+        if (code < 0) {
+            char *how = options_again(o), *again = subject_again(&asked, root, &s, how);
+            code = explain(o, &s, root, again);
+            free(again);
+            free(how);
         }
+        ptx_free(m);
+        subject_free(&s);
     } else {
         usage_error("explain", "%s", e.text);
     }

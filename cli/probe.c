@@ -2,12 +2,9 @@
 #include "../reports/probe.h"
 #include "../ref/checked.h"
 #include "command.h"
-#include "plant.h"
 #include "subject.h"
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static const char usage[] =
     "usage: warpproof probe CASE [--plant NAME] [--runner NAME] [--json FILE] [-j N]\n"
@@ -74,84 +71,25 @@ static char *how_text(const struct judging *j) {
                                     : must_strdup("");
 }
 
-/* ---- the subject ---- */
+/* ---- the command ---- */
 
-static bool is_launch_file(const char *text) {
-    const size_t n = strlen(text);
-    return n > 5 && strcmp(text + n - 5, ".yaml") == 0;
-}
-
-/* The program of the case, or of the launch file. */
-static bool load_program(const struct options *o, const char *root, const struct subject *s, struct ptx_module **m,
-                         struct error *e) {
-    if (s->own == NULL) {
-        struct plant plant;
-        const bool good = plant_program(root, o->plant, s->trial.spec, &plant, m, e);
-        plant_free(&plant);
-        return good;
-    }
-    *m = spec_module(s->own, e);
-    return *m != NULL && judging_spares_spec(&o->judging, s->own, e);
-}
-
-static int probe_subject(struct options *o, const char *root, struct subject *s, struct error *e) {
-    struct ptx_module *m = NULL;
-    int code = -1;
-    if (load_program(o, root, s, &m, e)) {
-        char *how = how_text(&o->judging), *options = subject_options_text(&o->subject);
-        char *what = shell_word(s->own != NULL ? s->own->path : s->id);
-        char *again = must_format("%s probe%s%s%s %s%s", command_again(root), how, o->plant != NULL ? " --plant " : "",
-                                  o->plant != NULL ? o->plant : "", what, options);
-        free(what);
-        judging_threads("probe", &o->judging);
-        s->trial.module = m;
-        s->trial.runner = o->judging.runner != NULL ? o->judging.runner : &runner_machine;
-        s->trial.threads = o->judging.threads;
-        s->trial.options = judging_launch(&o->judging, 0);
-        code = probe(o, s, again);
-        free(again);
-        free(how);
-        free(options);
-    }
-    ptx_free(m);
-    return code;
-}
-
-/* -1: the error is told here. */
-static int probe_any(struct options *o, const char *root) {
-    struct subject s;
+static int probe_any(struct options *o) {
+    const struct subject_asked asked = {"probe", o->what, o->plant, &o->subject, &o->judging};
     struct error e;
-    struct stat there;
-    int none = EXIT_INPUT, code = -1;
-    const bool launch = is_launch_file(o->what);
-    const bool found = launch ? subject_launch("probe", root, o->what, &o->subject, &s, &e)
-                              : subject_case("probe", root, o->what, o->plant, &s, &none, &e);
-    if (found) {
-        code = probe_subject(o, root, &s, &e);
-    }
-    if (code < 0) {
-        const bool other = none == EXIT_NOTHING_RAN && stat(o->what, &there) == 0;
-        flush_output();
-        usage_error("probe", other ? "%s: no case, and no launch file, whose name ends in .yaml" : "%s",
-                    other ? o->what : e.text);
-        code = other ? EXIT_INPUT : none;
-    }
-    subject_free(&s);
-    return code;
-}
-
-static int start(struct options *o) {
-    struct error e;
-    int code = EXIT_INPUT;
-    if (is_launch_file(o->what) && o->plant != NULL) {
-        return usage_error("probe", "--plant goes with a case");
-    }
-    if (!is_launch_file(o->what) && subject_given(&o->subject)) {
-        return usage_error("probe", "--set, --data and --seed go with a launch file: a case's id says what it is");
-    }
     char *root = project_root(&e);
+    int code = EXIT_INPUT;
     if (root != NULL && load_measured_tables(root, &e)) {
-        code = probe_any(o, root);
+        struct subject s;
+        struct ptx_module *m;
+        code = subject_open(&asked, root, &s, &m);
+        if (code < 0) {
+            char *how = how_text(&o->judging), *again = subject_again(&asked, root, &s, how);
+            code = probe(o, &s, again);
+            free(again);
+            free(how);
+        }
+        ptx_free(m);
+        subject_free(&s);
     } else {
         usage_error("probe", "%s", e.text);
     }
@@ -187,7 +125,7 @@ int probe_main(int argc, char **argv) {
     }
     if (code < 0) {
         o.what = argv[optind];
-        code = start(&o);
+        code = probe_any(&o);
     }
     sets_free(&o.subject.sets);
     return code;

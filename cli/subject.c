@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- options ---- */
 
@@ -150,4 +151,63 @@ void subject_free(struct subject *s) {
     free(s->values);
     free(s->id);
     *s = (struct subject){0};
+}
+
+/* ---- one or the other ---- */
+
+static bool is_launch_file(const char *text) {
+    const size_t n = strlen(text);
+    return n > 5 && strcmp(text + n - 5, ".yaml") == 0;
+}
+
+/* The program of the case, the plant or the launch file, which no report may replace. */
+static bool load_program(const struct subject_asked *a, const char *root, const struct subject *s,
+                         struct ptx_module **m, struct error *e) {
+    if (s->own == NULL) {
+        struct plant plant = {0};
+        const bool good = plant_program(root, a->plant, s->trial.spec, &plant, m, e);
+        plant_free(&plant);
+        return good;
+    }
+    *m = spec_module(s->own, e);
+    return *m != NULL && judging_spares_spec(a->judging, s->own, e);
+}
+
+int subject_open(const struct subject_asked *a, const char *root, struct subject *s, struct ptx_module **m) {
+    const bool launch = is_launch_file(a->what);
+    struct stat there;
+    struct error e;
+    int none = EXIT_INPUT;
+    *s = (struct subject){0};
+    *m = NULL;
+    if (launch && a->plant != NULL) {
+        return usage_error(a->command, "--plant goes with a case");
+    }
+    if (!launch && subject_given(a->options)) {
+        return usage_error(a->command, "--set, --data and --seed go with a launch file: a case's id says what it is");
+    }
+    const bool found = launch ? subject_launch(a->command, root, a->what, a->options, s, &e)
+                              : subject_case(a->command, root, a->what, a->plant, s, &none, &e);
+    if (!found || !load_program(a, root, s, m, &e)) {
+        const bool other = !found && none == EXIT_NOTHING_RAN && stat(a->what, &there) == 0;
+        flush_output();
+        usage_error(a->command, other ? "%s: no case, and no launch file, whose name ends in .yaml" : "%s",
+                    other ? a->what : e.text);
+        return other || found ? EXIT_INPUT : none;
+    }
+    judging_threads(a->command, a->judging);
+    s->trial.module = *m;
+    s->trial.runner = a->judging->runner != NULL ? a->judging->runner : &runner_machine;
+    s->trial.threads = a->judging->threads;
+    s->trial.options = judging_launch(a->judging, 0);
+    return -1;
+}
+
+char *subject_again(const struct subject_asked *a, const char *root, const struct subject *s, const char *how) {
+    char *options = subject_options_text(a->options), *what = shell_word(s->own != NULL ? s->own->path : s->id);
+    char *again = must_format("%s %s%s%s%s %s%s", command_again(root), a->command, how,
+                              a->plant != NULL ? " --plant " : "", a->plant != NULL ? a->plant : "", what, options);
+    free(options);
+    free(what);
+    return again;
 }

@@ -48,4 +48,19 @@ bool subject_launch(const char *command, const char *root, const char *path, con
                     struct subject *s, struct error *e);
 void subject_free(struct subject *s);
 
+/* What a command that takes one CASE or LAUNCH.yaml was asked for. */
+struct subject_asked {
+    const char *command;      /* "explain" */
+    const char *what, *plant; /* plant: of a case, or NULL */
+    const struct subject_options *options;
+    struct judging *judging;
+};
+
+/* Opens the case, or the launch file, whose name ends in .yaml: *s is a whole trial of *m, its program or the plant's.
+ * -1, or the exit code after a message. *s and *m are the caller's in either case. */
+int subject_open(const struct subject_asked *a, const char *root, struct subject *s, struct ptx_module **m);
+/* The command line that asks for it again; how: options of the command, each with a space ahead. The caller frees it.
+ */
+char *subject_again(const struct subject_asked *a, const char *root, const struct subject *s, const char *how);
+
 #endif

@@ -419,6 +419,13 @@ Test(explain, json, .init = make_folder, .fini = remove_folder) {
     expect_result(run_command("explain tests/foreign/dot.yaml --json %s/no/such/folder", run_folder), 2, "no/such");
 }
 
+/* A case of which no stage can be judged is exit 3, and no error. */
+Test(explain, a_case_without_stages) {
+    struct result r = run_command("explain --quick '*/mmq_llama_q8_0_j40_streamk/nt39.od128.id384/exact/s1'");
+    cr_expect(strstr(r.text, "warpproof explain:") == NULL, "%s", r.text);
+    expect_result(r, 3, "PASS q8_0/q8_1_mmq_d4/mmq_llama_q8_0_j40_streamk/nt39.od128.id384/exact/s1\n");
+}
+
 Test(explain, bad_arguments) {
     expect_result(run_command("explain"), 2, "want one case or launch file");
     expect_result(run_command("explain a b"), 2, "want one case or launch file");
