@@ -61,6 +61,21 @@ static void heading(FILE *out, unsigned x, unsigned y, const char *const *names,
     label(out, x, y, " class=\"h\"", names ? names[i] : number);
 }
 
+/* Axes, headings, and each cell as put_one draws it. w, h: of a cell. */
+static void put_cells(FILE *out, const struct svg_grid *g, unsigned w, unsigned h,
+                      void (*put_one)(FILE *, unsigned x, unsigned y, unsigned w, unsigned h,
+                                      const struct svg_cell *)) {
+    label(out, LEFT + g->columns * w / 2, TOP - 22, " class=\"h\"", g->column_axis);
+    label(out, LEFT / 2 - 8, TOP - 8, " class=\"h\"", g->row_axis);
+    for (unsigned c = 0; c < g->columns; ++c)
+        heading(out, LEFT + c * w + w / 2, TOP - 8, g->column_names, c);
+    for (unsigned r = 0; r < g->rows; ++r) {
+        heading(out, LEFT / 2, TOP + r * h + h / 2 + 3, g->row_names, r);
+        for (unsigned c = 0; c < g->columns; ++c)
+            put_one(out, LEFT + c * w, TOP + r * h, w, h, &g->cells[(size_t)r * g->columns + c]);
+    }
+}
+
 /* Ground and lines of a page's grid: two elements in place of one a cell. */
 static void page_ground(FILE *out, const struct svg_grid *g, unsigned w, unsigned h) {
     fprintf(out, "<rect class=\"g\" x=\"%d\" y=\"%d\" width=\"%u\" height=\"%u\"/>\n<path class=\"l\" d=\"", LEFT, TOP,
@@ -81,15 +96,7 @@ static void page_draw(FILE *out, const struct svg_grid *g) {
     put_text(out, g->title);
     fputs("\">\n", out);
     page_ground(out, g, w, h);
-    label(out, LEFT + g->columns * w / 2, TOP - 22, " class=\"h\"", g->column_axis);
-    label(out, LEFT / 2 - 8, TOP - 8, " class=\"h\"", g->row_axis);
-    for (unsigned c = 0; c < g->columns; ++c)
-        heading(out, LEFT + c * w + w / 2, TOP - 8, g->column_names, c);
-    for (unsigned r = 0; r < g->rows; ++r) {
-        heading(out, LEFT / 2, TOP + r * h + h / 2 + 3, g->row_names, r);
-        for (unsigned c = 0; c < g->columns; ++c)
-            page_cell(out, LEFT + c * w, TOP + r * h, w, h, &g->cells[(size_t)r * g->columns + c]);
-    }
+    put_cells(out, g, w, h, page_cell);
     fputs("</svg>\n", out);
 }
 
@@ -113,15 +120,7 @@ static void draw(FILE *out, const struct svg_grid *g) {
             "<rect x=\"0\" y=\"0\" width=\"%u\" height=\"%u\" fill=\"#ffffff\"/>\n",
             width, height, width, height, width, height);
     label(out, 8, 20, " class=\"t\"", g->title);
-    label(out, LEFT + grid_width / 2, TOP - 22, " class=\"h\"", g->column_axis);
-    label(out, LEFT / 2 - 8, TOP - 8, " class=\"h\"", g->row_axis);
-    for (unsigned c = 0; c < g->columns; ++c)
-        heading(out, LEFT + c * w + w / 2, TOP - 8, g->column_names, c);
-    for (unsigned r = 0; r < g->rows; ++r) {
-        heading(out, LEFT / 2, TOP + r * h + h / 2 + 3, g->row_names, r);
-        for (unsigned c = 0; c < g->columns; ++c)
-            cell(out, LEFT + c * w, TOP + r * h, w, h, &g->cells[(size_t)r * g->columns + c]);
-    }
+    put_cells(out, g, w, h, cell);
     for (size_t i = 0; i < g->legend_count; ++i)
         cell(out, LEFT + (unsigned)i * (w + 8), bottom + 10, w, h, &g->legend[i]);
     for (size_t i = 0; i < g->note_count; ++i)
