@@ -265,3 +265,18 @@ bool file_put(const char *path, const void *bytes, size_t size, struct error *e)
     sigaction(SIGPIPE, &pipe, NULL);
     return good || fail(e, "%s: cannot write: %s", path, strerror(why));
 }
+
+bool file_put_text(const char *path, void (*put)(FILE *out, const void *of), const void *of, struct error *e) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bool good = out != NULL;
+    if (good) {
+        put(out, of);
+        const bool lost = ferror(out) != 0;
+        good = fclose(out) == 0 && !lost;
+    }
+    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for what goes there", path);
+    free(text);
+    return good;
+}

@@ -15,6 +15,9 @@
  * A folder, a file-size limit or a reader that goes away is an error, and no signal: "PATH: cannot write: REASON". */
 bool file_put(const char *path, const void *bytes, size_t size, struct error *e);
 
+/* The same with what put(out, of) writes: made in memory first. */
+bool file_put_text(const char *path, void (*put)(FILE *out, const void *of), const void *of, struct error *e);
+
 /* Whether file_put could write there as things stand: no folder, nothing that is read-only, a folder that takes files.
  * Writes nothing. The error is that of file_put. */
 bool file_can_put(const char *path, struct error *e);

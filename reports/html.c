@@ -277,26 +277,20 @@ static void put_passed(FILE *out, const struct html *h) {
     }
 }
 
-bool html_write(const char *path, const struct html *h, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out != NULL;
-    if (good) {
-        put_head(out, h);
-        if (h->whole) {
-            put_whole(out, h);
-        } else {
-            put_red(out, h); /* first: the table of a whole gate is several screens long */
-            put_table(out, h);
-            put_skipped(out, h);
-            put_passed(out, h);
-        }
-        fputs("</main>\n</body>\n</html>\n", out);
-        const bool lost = ferror(out) != 0;
-        good = fclose(out) == 0 && !lost;
+static void put_page(FILE *out, const void *of) {
+    const struct html *h = of;
+    put_head(out, h);
+    if (h->whole) {
+        put_whole(out, h);
+    } else {
+        put_red(out, h); /* first: the table of a whole gate is several screens long */
+        put_table(out, h);
+        put_skipped(out, h);
+        put_passed(out, h);
     }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the page", path);
-    free(text);
-    return good;
+    fputs("</main>\n</body>\n</html>\n", out);
+}
+
+bool html_write(const char *path, const struct html *h, struct error *e) {
+    return file_put_text(path, put_page, h, e);
 }

@@ -193,7 +193,8 @@ static void put_suite(FILE *out, const struct junit *j, size_t first, bool *told
     fputs("  </testsuite>\n", out);
 }
 
-static void put_all(FILE *out, const struct junit *j) {
+static void put_all(FILE *out, const void *of) {
+    const struct junit *j = of;
     struct sums sums = {0};
     bool *told = must_calloc(j->count + 1, sizeof *told);
     for (size_t i = 0; i < j->count; ++i) {
@@ -215,18 +216,7 @@ static void put_all(FILE *out, const struct junit *j) {
 }
 
 bool junit_write(const char *path, const struct junit *j, struct error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out != NULL;
-    if (good) {
-        put_all(out, j);
-        const bool lost = ferror(out) != 0;
-        good = fclose(out) == 0 && !lost;
-    }
-    good = good ? file_put(path, text, size, e) : fail(e, "%s: no memory for the XML text", path);
-    free(text);
-    return good;
+    return file_put_text(path, put_all, j, e);
 }
 
 void junit_free(struct junit *j) {
